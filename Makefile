@@ -1,0 +1,48 @@
+# `make demo` and `make test` set up everything they need in .venv.
+# Bring an environment of your own with `make test VENV=/path/to/env`.
+VENV ?= .venv
+PYTHON ?= python3
+PY := $(VENV)/bin/python
+ENV := $(VENV)/.ready
+TESTS ?= tests
+PYTEST := $(PY) -m pytest -n 2 --dist worksteal
+PINS := requirements/pinned.txt
+
+.PHONY: demo test test-slow lint bench env clean
+
+demo: $(ENV)
+	$(PY) tools/train.py configs/demo/finetune_shapes-6-1.py
+
+test: $(ENV)
+	$(PYTEST) $(TESTS)
+
+test-slow: $(ENV)
+	$(PY) -m pytest -m slow $(TESTS)
+
+lint: $(ENV)
+	$(PY) -m ruff check .
+
+bench: $(ENV)
+	@for file in benchmarks/*.py; do echo "== $$file"; $(PY) $$file || exit 1; done
+
+env: $(ENV)
+
+ifeq ($(VENV),.venv)
+$(ENV): $(PINS) setup.py requirements/runtime.txt
+	@echo "Setting up $(VENV) (once, a few minutes) ..."
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	@echo "  installing the versions of $(PINS)"
+	@$(PY) -m pip install --quiet -r $(PINS)
+	@echo "  installing mmseg_spwc in editable mode"
+	@$(PY) -m pip install --quiet --no-deps --no-build-isolation -e .
+	@$(PY) -c 'import mmseg_spwc; print("  ready: mmseg_spwc", mmseg_spwc.__version__)'
+	@touch $@
+else
+.PHONY: $(ENV)
+$(ENV):
+	@$(PY) -c 'import mmseg_spwc' || { \
+	  echo "$(VENV) cannot import mmseg_spwc; run: $(PY) -m pip install -e ."; exit 1; }
+endif
+
+clean:
+	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache

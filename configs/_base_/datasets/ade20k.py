@@ -1,0 +1,16 @@
+# Label 0 is void and stands for the background.
+_base_ = './css_pipelines.py'
+data_root = '{{$MMSEG_SPWC_DATA:data}}/ade/ADEChallengeData2016'
+train_dataloader = dict(
+    dataset=dict(
+        type='mmseg_spwc.ADE20KWithVoid',
+        data_prefix=dict(
+            img_path='images/training', seg_map_path='annotations/training'),
+        pipeline=_base_.train_pipeline))
+test_dataloader = dict(
+    dataset=dict(
+        type='mmseg_spwc.ADE20KWithVoid',
+        data_prefix=dict(
+            img_path='images/validation',
+            seg_map_path='annotations/validation'),
+        pipeline=_base_.test_pipeline))

@@ -1,0 +1,20 @@
+# Generated on first use; see mmseg_spwc/datasets/shapes.py.
+_base_ = './css_pipelines.py'
+data_root = '{{$MMSEG_SPWC_DATA:data}}/shapes'
+crop_size = 96
+shapes = dict(num_train=1500, num_val=300, size=96, seed=0)
+train_dataloader = dict(
+    num_workers=2,
+    dataset=dict(
+        type='mmseg_spwc.ShapesDataset',
+        generate=shapes,
+        ann_file='ImageSets/Segmentation/train.txt',
+        pipeline=_base_.train_pipeline))
+test_dataloader = dict(
+    num_workers=2,
+    batch_size=16,
+    dataset=dict(
+        type='mmseg_spwc.ShapesDataset',
+        generate=shapes,
+        ann_file='ImageSets/Segmentation/val.txt',
+        pipeline=_base_.test_pipeline))

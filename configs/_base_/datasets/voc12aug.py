@@ -1,0 +1,26 @@
+_base_ = './css_pipelines.py'
+data_root = '{{$MMSEG_SPWC_DATA:data}}/VOCdevkit/VOC2012'
+lists = 'ImageSets/Segmentation'
+voc_masks = dict(img_path='JPEGImages', seg_map_path='SegmentationClass')
+sbd_masks = dict(img_path='JPEGImages', seg_map_path='SegmentationClassAug')
+train_dataloader = dict(
+    dataset=dict(
+        type='ConcatDataset',
+        datasets=[
+            dict(
+                type='PascalVOCDataset',
+                ann_file=f'{lists}/train.txt',
+                data_prefix=voc_masks,
+                pipeline=_base_.train_pipeline),
+            dict(
+                type='PascalVOCDataset',
+                ann_file=f'{lists}/aug.txt',
+                data_prefix=sbd_masks,
+                pipeline=_base_.train_pipeline),
+        ]))
+test_dataloader = dict(
+    dataset=dict(
+        type='PascalVOCDataset',
+        ann_file=f'{lists}/val.txt',
+        data_prefix=voc_masks,
+        pipeline=_base_.test_pipeline))

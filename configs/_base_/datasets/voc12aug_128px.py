@@ -1,0 +1,6 @@
+# VOC scaled to a short side of 128 px, for experiments on a CPU.
+_base_ = './voc12aug.py'
+data_root = '{{$MMSEG_SPWC_DATA:data}}/voc128/VOCdevkit/VOC2012'
+crop_size = 128
+train_dataloader = dict(num_workers=2)
+test_dataloader = dict(num_workers=2, batch_size=16)

@@ -1,0 +1,1 @@
+scenario = dict(dataset='ade', name='100-5', setting='overlapped')

@@ -1,0 +1,1 @@
+scenario = dict(dataset='ade', name='50-50', setting='overlapped')

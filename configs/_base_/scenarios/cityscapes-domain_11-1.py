@@ -1,0 +1,1 @@
+scenario = dict(dataset='cityscapes_domain', name='11-1')

@@ -1,0 +1,1 @@
+scenario = dict(dataset='shapes', name='6-1', setting='overlapped')

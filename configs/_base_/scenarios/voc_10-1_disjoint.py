@@ -1,0 +1,1 @@
+scenario = dict(dataset='voc', name='10-1', setting='disjoint')

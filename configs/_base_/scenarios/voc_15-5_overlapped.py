@@ -1,0 +1,1 @@
+scenario = dict(dataset='voc', name='15-5', setting='overlapped')

@@ -1,0 +1,1 @@
+scenario = dict(dataset='voc', name='19-1', setting='overlapped')

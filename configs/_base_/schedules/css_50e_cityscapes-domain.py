@@ -1,0 +1,2 @@
+_base_ = './css_30e.py'
+train_cfg = dict(max_epochs=50)

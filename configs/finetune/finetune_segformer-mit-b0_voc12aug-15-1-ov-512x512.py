@@ -1,0 +1,18 @@
+# python tools/train.py configs/finetune/finetune_segformer-mit-b0_voc12aug-15-1-ov-512x512.py
+_base_ = [
+    'mmseg::_base_/models/segformer_mit-b0.py',
+    '../_base_/datasets/voc12aug.py',
+    '../_base_/scenarios/voc_15-1_overlapped.py',
+    '../_base_/methods/finetune.py',
+    '../_base_/schedules/css_30e.py',
+    '../_base_/default_runtime.py',
+]
+optim_wrapper = dict(
+    optimizer=dict(
+        _delete_=True, type='AdamW', lr=6e-5, weight_decay=0.01),
+    paramwise_cfg=dict(
+        custom_keys=dict(
+            pos_block=dict(decay_mult=0.),
+            norm=dict(decay_mult=0.),
+            head=dict(lr_mult=10.))))
+schedule = dict(later=dict(optim_wrapper=dict(optimizer=dict(lr=6e-6))))

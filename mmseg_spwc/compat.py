@@ -1,0 +1,149 @@
+"""Makes today's OpenMMLab stack importable; does nothing where nothing is wrong.
+
+Every function here probes for one fault before it acts and can be deleted
+when the fault is gone upstream. None of them ever returns a made-up result:
+an operator that was not compiled raises when it is called.
+"""
+import importlib
+import importlib.machinery
+import importlib.metadata
+import importlib.util
+import sys
+import types
+import warnings
+
+# distribution names, the lowest supported version and the first unsupported one
+REQUIRED = {
+    'torch': (('torch', ), '2.1', '3'),
+    'mmengine': (('mmengine', 'mmengine-lite'), '0.10.0', '1.0'),
+    'mmcv': (('mmcv', 'mmcv-lite'), '2.0.0', '2.2.0'),
+    'mmseg': (('mmsegmentation', ), '1.2.0', '2.0'),
+}
+
+
+class StackError(ImportError):
+    """A package is missing or unsupported; the message holds the remedy."""
+
+
+def check_stack() -> None:
+    """Check that every required package is there in a supported version.
+
+    Raises:
+        StackError: One sentence that names the package and the command that
+            mends it.
+    """
+    from packaging.version import Version
+    for module, (distributions, low, high) in REQUIRED.items():
+        installed = _installed_version(distributions)
+        wish = f"'{distributions[-1]}>={low},<{high}'"
+        if installed is None:
+            raise StackError(
+                f'mmseg_spwc needs the package {module}, which is not '
+                f'installed: run `pip install {wish}`.')
+        if not Version(low) <= Version(installed) < Version(high):
+            raise StackError(
+                f'mmseg_spwc supports {module} from {low} to below {high}, '
+                f'but {installed} is installed: run `pip install {wish}`.')
+
+
+def _installed_version(distributions: tuple) -> str | None:
+    for name in distributions:
+        try:
+            return importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return None
+
+
+def declare_torchvision_ops() -> None:
+    """Let a torchvision without loadable compiled ops be imported.
+
+    A torchvision built for CUDA cannot load its operators beside a CPU build
+    of torch and then fails on import with "operator torchvision::nms does not
+    exist", which also breaks ``mmengine.Runner`` (it imports torchvision to
+    print the environment). Declaring the two schemas is enough for the
+    import; the operators stay unimplemented and raise when called.
+    """
+    if 'torchvision' in sys.modules or not _has('torchvision'):
+        return
+    import torch
+    if torch.version.cuda is not None or _torchvision_ops_load():
+        return
+    library = torch.library.Library('torchvision', 'FRAGMENT')
+    signature = '(Tensor dets, Tensor scores, float iou_threshold) -> Tensor'
+    for name in ('nms', 'qnms'):
+        if not hasattr(torch.ops.torchvision, name):
+            library.define(name + signature)
+    declare_torchvision_ops.library = library  # schemas live with the library
+
+
+def _torchvision_ops_load() -> bool:
+    """Whether torchvision's compiled extension loads beside this torch."""
+    import torch
+    spec = importlib.util.find_spec('torchvision')
+    finder = importlib.machinery.FileFinder(
+        spec.submodule_search_locations[0],
+        (importlib.machinery.ExtensionFileLoader,
+         importlib.machinery.EXTENSION_SUFFIXES + ['.so']))
+    extension = finder.find_spec('_C')
+    if extension is None:
+        return False
+    try:
+        torch.ops.load_library(extension.origin)
+    except OSError:
+        return False
+    return True
+
+
+def stand_in_for_mmcv_ops() -> None:
+    """Let ``mmseg.models`` be imported with mmcv-lite.
+
+    mmseg imports ``mmcv.ops`` without a guard in a few heads and losses.
+    mmcv-lite has the Python side of these but not the compiled ``mmcv._ext``;
+    a placeholder takes its place whose operators raise when called. A full
+    mmcv is left untouched.
+    """
+    if 'mmcv._ext' in sys.modules or _has('mmcv._ext'):
+        return
+    placeholder = _UncompiledOps('mmcv._ext')
+    placeholder.__spec__ = importlib.machinery.ModuleSpec('mmcv._ext', None)
+    sys.modules['mmcv._ext'] = placeholder
+
+
+class _UncompiledOps(types.ModuleType):
+    """A module in which every operator exists and raises when called."""
+
+    def __getattr__(self, name: str):
+        if name.startswith('__'):
+            raise AttributeError(name)
+
+        def uncompiled(*args, **kwargs):
+            raise RuntimeError(
+                f'The compiled operator mmcv.ops.{name} is not in mmcv-lite: '
+                "install the full package with `pip install 'mmcv==2.1.0'` "
+                '(built from source where no wheel fits).')
+
+        return uncompiled
+
+
+def quieten_known_warnings() -> None:
+    """Silence messages of old library code that a user cannot act on."""
+    for message in ('.*torch.jit.script.*', '.*pkg_resources.*',
+                    '.*``build_loss`` would be deprecated.*',
+                    'Default ``avg_non_ignore`` is False.*'):
+        warnings.filterwarnings('ignore', message=message)
+
+
+def _has(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def apply() -> None:
+    """Check the stack, then mend what is broken in it."""
+    check_stack()
+    quieten_known_warnings()
+    declare_torchvision_ops()
+    stand_in_for_mmcv_ops()

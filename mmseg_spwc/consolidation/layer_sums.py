@@ -1,0 +1,108 @@
+r"""Sums over samples of a statistic of one layer's parameter gradients.
+
+Given the input :math:`a` of a layer and the gradient :math:`\delta` at its
+output, one sample's weight gradient is :math:`g_i = \delta_i a_i^\top`. Since
+square and absolute value go through products, :math:`\sum_i g_i^2 =
+(\delta^2)^\top a^2` needs no per-sample gradient when a sample is a vector.
+"""
+from collections.abc import Callable, Iterator
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.func import functional_call, vjp, vmap
+
+Statistic = Callable[[Tensor], Tensor]  # torch.square or torch.abs
+
+# numbers held at once for per-sample gradients, 128 MB in float32
+BUDGET = 2**25
+
+
+def chunks(batch: int, numel: int) -> Iterator[slice]:
+    """Slices of the batch that keep ``numel`` numbers a sample in budget."""
+    size = max(1, BUDGET // max(numel, 1))
+    for start in range(0, batch, size):
+        yield slice(start, min(start + size, batch))
+
+
+def linear_sums(layer: nn.Linear, a: Tensor, delta: Tensor, batch: int,
+                stat: Statistic) -> dict[str, Tensor]:
+    """Closed form for ``nn.Linear`` on vectors or on any number of tokens."""
+    a = a.reshape(batch, -1, layer.in_features)  # (B, L, I)
+    delta = delta.reshape(batch, -1, layer.out_features)  # (B, L, O)
+    if a.shape[1] == 1:
+        weight = stat(delta[:, 0]).mT @ stat(a[:, 0])
+    else:
+        weight = torch.zeros_like(layer.weight)
+        for part in chunks(batch, weight.numel()):
+            weight += stat(delta[part].mT @ a[part]).sum(0)
+    return {'weight': weight, 'bias': stat(delta.sum(1)).sum(0)}
+
+
+def conv2d_sums(layer: nn.Conv2d, a: Tensor, delta: Tensor, batch: int,
+                stat: Statistic) -> dict[str, Tensor]:
+    """Closed form for ``nn.Conv2d`` by unfolding its input into patches."""
+    if layer.padding_mode != 'zeros' or isinstance(layer.padding, str):
+        return any_layer_sums(layer, a, delta, batch, stat)
+    groups, weight = layer.groups, torch.zeros_like(layer.weight)
+    delta = delta.flatten(2).unflatten(1, (groups, -1))  # (B, G, O/G, L)
+    patch = layer.weight[0].numel() * groups * delta.shape[-1]
+    for part in chunks(batch, patch + weight.numel()):
+        patches = F.unfold(a[part], layer.kernel_size, layer.dilation,
+                           layer.padding, layer.stride)
+        patches = patches.unflatten(1, (groups, -1))  # (b, G, I/G*k*k, L)
+        grads = delta[part] @ patches.mT  # (b, G, O/G, I/G*k*k)
+        weight += stat(grads).sum(0).reshape(weight.shape)
+    return {
+        'weight': weight,
+        'bias': stat(delta.sum(-1)).sum(0).flatten(),
+    }
+
+
+def any_layer_sums(layer: nn.Module, a: Tensor, delta: Tensor, batch: int,
+                   stat: Statistic) -> dict[str, Tensor]:
+    """Any layer that maps one tensor to one: differentiate it per sample."""
+    params = {n: p.detach() for n, p in layer.named_parameters()}
+
+    def gradient(x: Tensor, d: Tensor) -> dict[str, Tensor]:
+        _, pull_back = vjp(
+            lambda p: functional_call(layer, p, (x.unsqueeze(0), )), params)
+        return pull_back(d.unsqueeze(0))[0]
+
+    sums = {n: torch.zeros_like(p) for n, p in params.items()}
+    numel = sum(p.numel() for p in params.values()) + a[0].numel()
+    for part in chunks(batch, numel):
+        for name, grads in vmap(gradient)(a[part], delta[part]).items():
+            sums[name] += stat(grads).sum(0)
+    return sums
+
+
+def fits(layer: nn.Module, a: Tensor, delta: Tensor, batch: int) -> bool:
+    """Whether the shapes allow :func:`layer_sums` to find the samples."""
+    if type(layer) is nn.Linear:
+        return a.numel() % (batch * layer.in_features) == 0
+    return a.dim() > 1 and len(a) == len(delta) == batch
+
+
+CLOSED_FORMS = {nn.Linear: linear_sums, nn.Conv2d: conv2d_sums}
+
+
+def layer_sums(layer: nn.Module, a: Tensor, delta: Tensor, batch: int,
+               stat: Statistic) -> dict[str, Tensor]:
+    """Sum ``stat`` of the per-sample gradients of a layer's parameters.
+
+    Args:
+        layer: A layer without submodules.
+        a: Its input; the samples must be the leading dimension. For a linear
+            layer they may be folded into it, sample by sample.
+        delta: Gradient at its output.
+        batch: Number of samples.
+        stat: Applied to every per-sample gradient, element by element.
+
+    Returns:
+        dict: Sums by the layer's own parameter names; a closed form gives a
+        ``bias`` even if the layer has none.
+    """
+    # a subclass may compute something else, so the exact type decides
+    sums = CLOSED_FORMS.get(type(layer), any_layer_sums)
+    return sums(layer, a, delta, batch, stat)

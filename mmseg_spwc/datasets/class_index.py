@@ -1,0 +1,146 @@
+"""Which label values occur in which image: one scan, kept on disk.
+
+The index is stored by image *name* beside a fingerprint of the mask files,
+never by position in a list, so a re-ordered list file cannot scramble a
+split and a changed mask is noticed.
+"""
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import mmcv
+import numpy as np
+from mmengine.dist import broadcast_object_list, is_main_process
+from mmengine.fileio import get as read_bytes
+from mmengine.utils import track_parallel_progress
+
+from mmseg_spwc.utils.files import write_text
+
+VERSION = 1
+IGNORE = 255
+
+
+def load_class_index(dataset, names: list, cache_dir: str | None) -> dict:
+    """Return the label values present in every image of a data set.
+
+    Scans all masks once with a progress bar, on the main process only, and
+    keeps the result in ``cache_dir``.
+
+    Args:
+        dataset: A built mmseg data set (or a wrapper of several) with
+            ``get_data_info``.
+        names (list[str]): The name of every sample, see
+            :func:`image_names`.
+        cache_dir (str, optional): Where the index is kept. Defaults to
+            ``$MMSEG_SPWC_CACHE`` or ``~/.cache/mmseg_spwc``.
+
+    Returns:
+        dict[str, frozenset[int]]: Label values (without 255) by image name.
+    """
+    box = [None]
+    if is_main_process():
+        try:
+            box = [_load_or_scan(dataset, names, cache_dir)]
+        except Exception as error:  # every rank must hear of it
+            box = [error]
+    broadcast_object_list(box)
+    if isinstance(box[0], Exception):
+        raise box[0]
+    return box[0]
+
+
+def image_names(infos: list, root: str) -> list:
+    """Name every sample by its image path below ``root``, without suffix.
+
+    Raises:
+        ValueError: If an image is listed twice.
+    """
+    names = [
+        Path(os.path.relpath(info['img_path'], root or '.')).with_suffix(
+            '').as_posix() for info in infos
+    ]
+    if len(set(names)) != len(names):
+        twice = next(n for i, n in enumerate(names) if n in names[:i])
+        raise ValueError(
+            f'The image {twice} is listed twice. A step needs every image '
+            'once: remove the repeated line from the list files (for SBD, '
+            'aug.txt must not repeat train.txt), and use more epochs instead '
+            'of RepeatDataset.')
+    return names
+
+
+def _load_or_scan(dataset, names: list, cache_dir: str | None) -> dict:
+    infos = [dataset.get_data_info(i) for i in range(len(names))]
+    _check_files(infos)
+    fingerprint = _fingerprint(infos, names)
+    path = _cache_folder(cache_dir) / f'classes-{fingerprint[:16]}.json'
+    stored = _read(path, fingerprint)
+    if stored is None:
+        tasks = [(info['seg_map_path'], info.get('reduce_zero_label', False))
+                 for info in infos]
+        print(f'Scanning {len(tasks)} masks for their classes (once)')
+        values = track_parallel_progress(
+            _values_of_mask, tasks, min(os.cpu_count() or 1, 16), chunksize=16)
+        stored = dict(zip(names, values, strict=True))
+        write_text(
+            path,
+            json.dumps(
+                dict(version=VERSION, fingerprint=fingerprint,
+                     classes=stored)))
+    return {name: frozenset(values) for name, values in stored.items()}
+
+
+def _values_of_mask(task: tuple) -> list:
+    path, reduce_zero_label = task
+    try:
+        mask = mmcv.imfrombytes(
+            read_bytes(path), flag='unchanged', backend='pillow')
+    except Exception as error:
+        raise ValueError(f'The mask {path} cannot be read: {error}') from error
+    if mask.ndim != 2:
+        raise ValueError(
+            f'The mask {path} has shape {mask.shape}; a mask has one channel '
+            'of class ids. Colour masks must be converted first.')
+    values = np.flatnonzero(np.bincount(mask.ravel(), minlength=256))
+    if reduce_zero_label:
+        values = values[(values != 0) & (values != IGNORE)] - 1
+    return [int(v) for v in values if v != IGNORE]
+
+
+def _check_files(infos: list) -> None:
+    for key, what in (('img_path', 'image'), ('seg_map_path', 'mask')):
+        missing = [i[key] for i in infos if not os.path.exists(i[key])]
+        if missing:
+            raise FileNotFoundError(
+                f'{len(missing)} of {len(infos)} {what} files are missing, '
+                f'the first is {missing[0]}. Check data_root and the list '
+                'file; data/README.md shows the layout.')
+
+
+def _fingerprint(infos: list, names: list) -> str:
+    digest = hashlib.sha256(f'v{VERSION}'.encode())
+    for name, info in sorted(zip(names, infos, strict=True),
+                             key=lambda pair: pair[0]):
+        stat = os.stat(info['seg_map_path'])
+        digest.update(
+            f'{name}|{stat.st_size}|{stat.st_mtime_ns}|'
+            f'{info.get("reduce_zero_label", False)}\n'.encode())
+    return digest.hexdigest()
+
+
+def _cache_folder(cache_dir: str | None) -> Path:
+    chosen = cache_dir or os.environ.get('MMSEG_SPWC_CACHE')
+    return Path(chosen or Path.home() / '.cache' / 'mmseg_spwc')
+
+
+def _read(path: Path, fingerprint: str) -> Mapping | None:
+    """The stored index, or None where it is absent, broken or outdated."""
+    try:
+        content = json.loads(path.read_text(encoding='utf-8'))
+    except (OSError, ValueError):
+        return None
+    if content.get('fingerprint') != fingerprint:
+        return None
+    return content['classes']

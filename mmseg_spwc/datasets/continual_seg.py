@@ -1,0 +1,169 @@
+"""One step of a scenario, cut out of any mmseg data set."""
+import dataclasses
+from collections.abc import Sequence
+
+from mmengine.dataset import Compose
+from torch.utils.data import Dataset
+
+from mmseg_spwc.registry import DATASETS
+from mmseg_spwc.scenario import (
+    Scenario,
+    build_scenario,
+    hold_out,
+    select_heldout,
+    select_test,
+    select_train,
+)
+from mmseg_spwc.utils.random_state import seeded
+
+from .class_index import image_names, load_class_index
+
+
+@DATASETS.register_module()
+class ContinualSegDataset(Dataset):
+    """The images and labels of one step.
+
+    It builds the given mmseg data set, keeps the images that belong to the
+    step, and maps labels to the step's channels right behind
+    ``LoadAnnotations``. Augmentation is seeded per sample and epoch (see
+    :mod:`mmseg_spwc.datasets.samplers`).
+
+    Args:
+        dataset (dict): Config of an mmseg data set or of a ``ConcatDataset``
+            of them. Its pipeline is used.
+        scenario (dict): See :func:`mmseg_spwc.scenario.build_scenario`.
+        step (int): The step, from 0.
+        role (str): ``'train'``; ``'heldout'``, the slice of the training
+            images that only scores the model; or ``'test'``.
+        heldout (dict, optional): ``ratio`` and ``seed`` of the held-out
+            slice. Defaults to none held out.
+        cumulative (bool): Train on the images and classes of all steps so
+            far, as joint training does. Defaults to False.
+        seed (int): Seed of the augmentation. Defaults to 0.
+        cache_dir (str, optional): See :func:`load_class_index`.
+    """
+
+    def __init__(self,
+                 dataset: dict,
+                 scenario: dict,
+                 step: int,
+                 role: str = 'train',
+                 heldout: dict | None = None,
+                 cumulative: bool = False,
+                 seed: int = 0,
+                 cache_dir: str | None = None) -> None:
+        self.scenario = build_scenario(scenario)
+        self.step = step
+        self.seed = seed
+        self.source = DATASETS.build(dataset)
+        self.index, self.names = index_of(self.source, dataset, cache_dir)
+        check_label_values(self.index, self.scenario)
+        chosen = set(
+            choose(self.index, self.scenario, step, role, heldout or {},
+                   cumulative))
+        self.positions = [
+            i for i, name in enumerate(self.names) if name in chosen
+        ]
+        self.pipeline = Compose(
+            insert_label_map(pipeline_of(dataset),
+                             label_table(self.scenario, step, role,
+                                         cumulative)))
+
+    @property
+    def metainfo(self) -> dict:
+        """The source's meta information with the channels' names."""
+        info = dict(self.source.metainfo)
+        info['classes'] = self.scenario.class_names(info['classes'], self.step)
+        if info.get('palette') is not None:
+            info['palette'] = self.scenario.palette(info['palette'],
+                                                    self.step)
+        return info
+
+    def get_data_info(self, index: int) -> dict:
+        return self.source.get_data_info(self.positions[index])
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def __getitem__(self, key: int | Sequence) -> dict:
+        index, epoch = key if isinstance(key, Sequence) else (key, 0)
+        with seeded(self.seed, epoch, index):
+            return self.pipeline(self.get_data_info(index))
+
+
+def index_of(source, config: dict, cache_dir: str | None) -> tuple:
+    """Return the class index of a built data set and its image names."""
+    infos = [source.get_data_info(i) for i in range(len(source))]
+    if not infos:
+        raise ValueError(
+            f'The data set {config.get("type")} holds no image. Check '
+            'data_root, ann_file and img_suffix.')
+    if any(info.get('label_map') for info in infos[:1]):
+        raise ValueError(
+            'The data set restricts its classes by metainfo. Give the class '
+            'order in the scenario (steps=[[...], ...]) instead.')
+    names = image_names(infos, find_key(config, 'data_root'))
+    return load_class_index(source, names, cache_dir), names
+
+
+def check_label_values(index: dict, scenario: Scenario) -> None:
+    """Raise if any mask holds a value that is no label of the scenario."""
+    for name, values in index.items():
+        scenario.check_labels(values, name)
+
+
+def choose(index: dict, scenario: Scenario, step: int, role: str,
+           heldout: dict, cumulative: bool) -> list:
+    """Return the names of the images that play ``role`` at ``step``."""
+    if role == 'test':
+        return select_test(index, scenario, step)
+    held = hold_out(index, scenario, **heldout) if heldout else frozenset()
+    if role == 'heldout':
+        return select_heldout(held, index, scenario, step)
+    if role != 'train':
+        raise ValueError(f"A role is 'train', 'heldout' or 'test', not "
+                         f'{role!r}.')
+    steps = range(step + 1) if cumulative else [step]
+    return [n for t in steps for n in select_train(index, scenario, t, held)]
+
+
+def label_table(scenario: Scenario, step: int, role: str,
+                cumulative: bool) -> list:
+    """Return the 256 channels of the raw label values."""
+    if role != 'train':
+        return scenario.test_table(step).tolist()
+    if cumulative:
+        scenario = dataclasses.replace(scenario, setting='sequential')
+    return scenario.train_table(step).tolist()
+
+
+def insert_label_map(pipeline: list, table: list) -> list:
+    """Insert ``MapLabels`` behind the transform that loads the masks."""
+    loaders = [
+        i for i, t in enumerate(pipeline)
+        if str(t['type']).rpartition('.')[2] == 'LoadAnnotations'
+    ]
+    if not loaders:
+        raise ValueError('The pipeline has no LoadAnnotations; a step needs '
+                         'the masks to map their labels.')
+    where = loaders[-1] + 1
+    step = dict(type='mmseg_spwc.MapLabels', table=table)
+    return [*pipeline[:where], step, *pipeline[where:]]
+
+
+def pipeline_of(config: dict) -> list:
+    """Return the one pipeline of a data set config or of its parts."""
+    parts = config.get('datasets', [config])
+    pipelines = [part.get('pipeline', []) for part in parts]
+    if any(p != pipelines[0] for p in pipelines):
+        raise ValueError('The data sets of a ConcatDataset have different '
+                         'pipelines; give them the same one.')
+    return list(pipelines[0])
+
+
+def find_key(config: dict, key: str) -> str:
+    """Return ``config[key]``, or that of the first nested data set."""
+    if config.get(key):
+        return config[key]
+    return next((d[key] for d in config.get('datasets', []) if d.get(key)),
+                '')

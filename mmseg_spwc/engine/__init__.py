@@ -1,0 +1,7 @@
+"""The order of things in time: the sequence, its hooks, its configs."""
+from . import hooks, optim  # noqa: F401
+from .sequence import ContinualRunner
+from .sequence_log_processor import SequenceLogProcessor
+from .step_config import step_config
+
+__all__ = ['ContinualRunner', 'SequenceLogProcessor', 'step_config']

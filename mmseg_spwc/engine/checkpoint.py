@@ -1,0 +1,87 @@
+"""The weights that a finished step hands on, stamped with what they are."""
+import dataclasses
+from pathlib import Path
+
+import torch
+
+from mmseg_spwc.scenario import Scenario
+from mmseg_spwc.utils.files import atomic_path
+
+FORMAT = 'mmseg_spwc.step'
+
+
+class CheckpointError(ValueError):
+    """A checkpoint does not fit; the message says why and what to do."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Stamp:
+    """What a step checkpoint says of itself."""
+    scenario_hash: str
+    base_hash: str
+    step: int
+    channels: list
+    method: str
+
+    @classmethod
+    def of(cls, scenario: Scenario, step: int, method: str) -> 'Stamp':
+        return cls(scenario.hash, scenario.base_hash, step,
+                   list(scenario.channels(step)), method)
+
+
+def save_step(path: str | Path, state_dict: dict, stamp: Stamp,
+              meta: dict) -> None:
+    """Write a step's weights and stamp, whole or not at all.
+
+    Args:
+        path (str | Path): The file.
+        state_dict (dict): The plain network's weights.
+        stamp (Stamp): What the weights are.
+        meta (dict): Plain facts for other readers, such as ``dataset_meta``
+            for mmseg's inference API.
+    """
+    content = dict(
+        format=FORMAT,
+        stamp=dataclasses.asdict(stamp),
+        meta=meta,
+        state_dict={k: v.detach().cpu() for k, v in state_dict.items()})
+    with atomic_path(path) as temporary:
+        torch.save(content, temporary)
+
+
+def load_step(path: str | Path) -> dict:
+    """Read a step checkpoint without running any code it might hold.
+
+    Returns:
+        dict: With ``stamp`` (:class:`Stamp`), ``meta`` and ``state_dict``.
+
+    Raises:
+        CheckpointError: If it is missing, broken or something else.
+    """
+    try:
+        content = torch.load(path, map_location='cpu', weights_only=True)
+    except FileNotFoundError as error:
+        raise CheckpointError(f'There is no checkpoint at {path}.') from error
+    except Exception as error:
+        raise CheckpointError(
+            f'{path} cannot be read as a checkpoint of plain tensors '
+            f'({type(error).__name__}); it is broken or holds code. Use the '
+            'final.pth of a finished step.') from error
+    if not isinstance(content, dict) or content.get('format') != FORMAT:
+        raise CheckpointError(
+            f'{path} is not the checkpoint of a finished step: use the '
+            'final.pth that mmseg_spwc writes into step_NN/.')
+    content['stamp'] = Stamp(**content['stamp'])
+    return content
+
+
+def check_start(stamp: Stamp, scenario: Scenario, path: str) -> None:
+    """Check that a checkpoint can stand for step 0 of a scenario."""
+    if stamp.step != 0:
+        raise CheckpointError(
+            f'start_from={path} is the result of step {stamp.step}; only a '
+            'finished step 0 can be shared between methods.')
+    if stamp.base_hash != scenario.base_hash:
+        raise CheckpointError(
+            f'start_from={path} was trained on other base classes or another '
+            'setting than this scenario; train its step 0 first.')

@@ -1,0 +1,5 @@
+"""Registered hooks."""
+from .resume_state_hook import ResumeStateHook
+from .step_transition_hook import StepTransitionHook
+
+__all__ = ['ResumeStateHook', 'StepTransitionHook']

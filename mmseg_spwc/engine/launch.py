@@ -1,0 +1,67 @@
+"""From a command line to a config that is ready to run."""
+import os
+from argparse import Namespace
+from pathlib import Path
+
+import torch
+from mmengine.config import Config
+from mmengine.dist import is_distributed
+
+from .config_keys import ConfigError
+
+
+def load_config(args: Namespace) -> Config:
+    """Read a config and apply the options that every tool shares.
+
+    The work_dir is that of the command line, else the config's, else
+    ``work_dirs/<config name>``.
+
+    Args:
+        args (Namespace): With ``config`` and, optionally, ``work_dir``,
+            ``cfg_options``, ``resume``, ``amp`` and ``launcher``.
+
+    Returns:
+        Config: The config of the sequence.
+    """
+    if not Path(args.config).is_file():
+        raise ConfigError(f'There is no config at {args.config}.')
+    cfg = Config.fromfile(args.config)
+    if getattr(args, 'cfg_options', None):
+        cfg.merge_from_dict(args.cfg_options)
+    name = Path(args.config).stem
+    cfg.work_dir = getattr(args, 'work_dir', None) or cfg.get(
+        'work_dir') or f'work_dirs/{name}'
+    cfg.experiment_name = cfg.get('experiment_name') or name
+    cfg.launcher = getattr(args, 'launcher', 'none')
+    cfg.resume = getattr(args, 'resume', False)
+    if getattr(args, 'amp', False):
+        use_mixed_precision(cfg)
+    return cfg
+
+
+def use_mixed_precision(cfg: Config) -> None:
+    """Switch the optimiser wrapper to its mixed-precision form."""
+    kind = cfg.optim_wrapper.get('type', 'OptimWrapper')
+    if kind not in ('OptimWrapper', 'AmpOptimWrapper'):
+        raise ConfigError(f'--amp does not know the wrapper {kind}; choose '
+                          'its mixed-precision form in the config.')
+    if torch.cuda.is_available():
+        cfg.optim_wrapper.type = 'AmpOptimWrapper'
+        cfg.optim_wrapper.setdefault('loss_scale', 'dynamic')
+    else:
+        cfg.optim_wrapper.type = 'mmseg_spwc.CpuAmpOptimWrapper'
+
+
+def start_processes(launcher: str) -> None:
+    """Join the process group where MMEngine cannot do it: on CPUs.
+
+    MMEngine's launcher sets a CUDA device; without one the group is opened
+    here with gloo, and MMEngine then uses it.
+    """
+    if launcher == 'none' or torch.cuda.is_available() or is_distributed():
+        return
+    if launcher != 'pytorch':
+        raise ConfigError('Without a GPU only the launcher pytorch works: '
+                          'use torchrun.')
+    os.environ.setdefault('LOCAL_RANK', '0')
+    torch.distributed.init_process_group('gloo')

@@ -1,0 +1,4 @@
+"""Optimiser wrappers."""
+from .cpu_amp import CpuAmpOptimWrapper
+
+__all__ = ['CpuAmpOptimWrapper']

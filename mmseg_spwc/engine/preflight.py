@@ -1,0 +1,104 @@
+"""Everything that can be wrong with the data, found before training."""
+import functools
+
+from mmengine.config import Config
+from mmengine.dist import get_world_size
+
+from mmseg_spwc.datasets.continual_seg import (
+    check_label_values,
+    choose,
+    index_of,
+)
+from mmseg_spwc.registry import DATASETS
+from mmseg_spwc.scenario import Scenario
+
+from .config_keys import ConfigError
+from .step_config import step_config
+
+
+def plan_steps(cfg: Config, scenario: Scenario, steps: list) -> dict:
+    """Read the class indices and count what every step will see.
+
+    Missing files, label values outside the data set, empty steps and batches
+    larger than a step's images are errors here, before any training.
+
+    Args:
+        cfg (Config): The config of the sequence.
+        scenario (Scenario): What is learnt when.
+        steps (list[int]): The steps that will run.
+
+    Returns:
+        dict: ``images``, the counts by role of every step, and
+        ``log_processor``, which makes the step's log processor config.
+    """
+    counts = _count(cfg, scenario, steps)
+    lengths = {
+        step: _iterations(step_config(cfg, scenario, step, get_world_size()),
+                          counts[step]['train'], scenario, step)
+        for step in steps
+    }
+    return dict(
+        images=counts,
+        log_processor=functools.partial(_log_processor, steps, lengths))
+
+
+def _count(cfg: Config, scenario: Scenario, steps: list) -> dict:
+    first = step_config(cfg, scenario, steps[0])
+    indices = {}
+    for role, loader in (('train', first.train_dataloader),
+                         ('test', first.test_dataloader)):
+        source = loader.dataset.dataset
+        index, _ = index_of(
+            DATASETS.build(source), source, loader.dataset.cache_dir)
+        check_label_values(index, scenario)
+        indices[role] = index
+    counts = {}
+    for step in steps:
+        loaders = step_config(cfg, scenario, step)
+        counts[step] = {
+            role: len(
+                choose(indices[source], scenario, step, role,
+                       dataset.get('heldout') or {},
+                       dataset.get('cumulative', False)))
+            for role, source, dataset in _roles(loaders)
+        }
+    return counts
+
+
+def _roles(cfg: Config) -> list:
+    roles = [('train', 'train', cfg.train_dataloader.dataset),
+             ('test', 'test', cfg.test_dataloader.dataset)]
+    if cfg.get('val_dataloader'):
+        roles.insert(1, ('heldout', 'train', cfg.val_dataloader.dataset))
+    return roles
+
+
+def _iterations(cfg: Config, images: int, scenario: Scenario,
+                step: int) -> int:
+    batch = cfg.train_dataloader.batch_size * get_world_size()
+    if images < batch:
+        raise ConfigError(
+            f'Step {step} (classes {list(scenario.new_classes(step))}) has '
+            f'{images} training images, fewer than the total batch of '
+            f'{batch}: use a smaller total_batch_size, a smaller '
+            'heldout.ratio or other steps.')
+    if 'max_iters' in cfg.train_cfg:
+        return cfg.train_cfg.max_iters
+    drop = cfg.train_dataloader.get('drop_last', False)
+    per_epoch = images // batch if drop else -(-images // batch)
+    return cfg.train_cfg.max_epochs * per_epoch
+
+
+def _log_processor(steps: list, lengths: dict, cfg: Config,
+                   step: int) -> dict:
+    later = [s for s in steps if s > step]
+    given = dict(cfg.get('log_processor') or {})
+    given.pop('type', None)
+    by_epoch = 'max_epochs' in cfg.train_cfg
+    return dict(
+        given,
+        type='mmseg_spwc.SequenceLogProcessor',
+        by_epoch=by_epoch,
+        step=steps.index(step) + 1,
+        num_steps=len(steps),
+        later_iters=sum(lengths[s] for s in later))

@@ -1,0 +1,221 @@
+"""Runs a whole sequence of steps: one ordinary MMEngine Runner a step."""
+import gc
+import resource
+import time
+from pathlib import Path
+
+import torch
+from mmengine.config import Config
+from mmengine.dist import (
+    barrier,
+    broadcast_object_list,
+    get_world_size,
+    is_main_process,
+)
+from mmengine.model import is_model_wrapper
+from mmengine.registry import init_default_scope
+from mmengine.runner import Runner
+
+from mmseg_spwc.record import FILE_NAME, Record, RecordError
+from mmseg_spwc.registry import RUNNERS
+from mmseg_spwc.scenario import build_scenario
+
+from . import provenance
+from .checkpoint import Stamp, check_start, load_step, save_step
+from .config_keys import ConfigError, check_keys, input_errors
+from .preflight import plan_steps
+from .results import step_entry
+from .step_config import checkpoint_path, step_config
+from .summary import print_step, print_table
+
+
+@RUNNERS.register_module()
+class ContinualRunner:
+    """Trains, evaluates and records every step of a scenario.
+
+    ::
+
+        for step in scenario:
+            runner = Runner.from_cfg(step_config(cfg, scenario, step))
+            runner.train()
+            save the weights, then score exactly what was saved
+            write the step into the record: now it is finished
+
+    It owns no training logic, and the record is its only memory: a resumed
+    sequence goes on with the first step that the record does not hold, and
+    MMEngine resumes inside that step.
+
+    Args:
+        cfg (Config): The config of the sequence, with ``work_dir``.
+    """
+
+    def __init__(self, cfg: Config) -> None:
+        check_keys(cfg)
+        self.cfg = cfg
+        self.work_dir = Path(cfg.work_dir)
+        with input_errors('scenario'):
+            self.scenario = build_scenario(cfg.scenario.to_dict())
+        self.method = cfg.method.name
+
+    @classmethod
+    def from_cfg(cls, cfg: Config) -> 'ContinualRunner':
+        """Build it as ``RUNNERS.build`` does (see ``runner_type``)."""
+        return cls(cfg)
+
+    @property
+    def steps(self) -> list:
+        """The steps that the method trains: all, or only the last."""
+        steps = list(range(self.scenario.num_steps))
+        return steps[-1:] if self.cfg.method.get('run') == 'last' else steps
+
+    def train(self) -> Record:
+        """Run every step that is not finished yet.
+
+        Returns:
+            Record: The record of the whole run.
+        """
+        init_default_scope(self.cfg.get('default_scope', 'mmseg'))
+        record = self._open_record()
+        with input_errors('data'):
+            plan = plan_steps(self.cfg, self.scenario, self.steps)
+        for step in self.steps:
+            if step not in record.finished_steps:
+                self._run_step(record, plan, step)
+        if is_main_process() and record.content['status'] != 'finished':
+            record.finish()
+            record.write(self.work_dir)
+        print_table([record])
+        return record
+
+    def test(self, checkpoint: str) -> dict:
+        """Score a step's checkpoint as the sequence did.
+
+        Args:
+            checkpoint (str): ``final.pth`` of a step.
+
+        Returns:
+            dict: The entry that the record has for that step, without what
+            only training knows.
+        """
+        init_default_scope(self.cfg.get('default_scope', 'mmseg'))
+        content = load_step(checkpoint)
+        stamp = content['stamp']
+        if stamp.scenario_hash != self.scenario.hash and not (
+                stamp.step == 0
+                and stamp.base_hash == self.scenario.base_hash):
+            raise ConfigError(
+                f'{checkpoint} belongs to another scenario than the config: '
+                'use the config it was trained with.')
+        cfg = step_config(self.cfg, self.scenario, stamp.step,
+                          get_world_size())
+        cfg.work_dir = f'{self.work_dir}/test_step_{stamp.step:02d}'
+        runner = Runner.from_cfg(cfg)
+        _load(runner, content['state_dict'])
+        return step_entry(runner, self.scenario, stamp.step)
+
+    def _open_record(self) -> Record:
+        """Read the record of a run that goes on, or begin a new one."""
+        run = provenance.describe(self.cfg)
+        scenario = dict(self.scenario.to_dict(), hash=self.scenario.hash)
+        box = [None]
+        if is_main_process():
+            box = [self._old_record(run)]
+        broadcast_object_list(box)
+        if isinstance(box[0], Exception):
+            raise box[0]
+        if box[0] is not None:
+            return Record(box[0])
+        return Record.new('segmentation', run, scenario, self.method)
+
+    def _old_record(self, run: dict) -> dict | Exception | None:
+        begun = (self.work_dir / FILE_NAME).exists() or any(
+            self.work_dir.glob('step_*/*.pth'))
+        if not begun:
+            return None
+        if not self.cfg.get('resume'):
+            return ConfigError(
+                f'{self.work_dir} already holds a run. Continue it with '
+                '--resume, or choose another --work-dir; nothing was '
+                'changed.')
+        if not (self.work_dir / FILE_NAME).exists():
+            return None
+        try:
+            content = Record.read(self.work_dir).content
+            provenance.check_same_run(content, self.scenario, self.method,
+                                      run, self.work_dir)
+        except (RecordError, ConfigError) as error:
+            return error
+        return content
+
+    def _run_step(self, record: Record, plan: dict, step: int) -> None:
+        begin = time.time()
+        cfg = step_config(self.cfg, self.scenario, step, get_world_size())
+        cfg.log_processor = plan['log_processor'](cfg, step)
+        cfg.resume = Path(cfg.work_dir, 'last_checkpoint').exists()
+        if get_world_size() > 1 and not torch.cuda.is_available():
+            cfg.model_wrapper_cfg = dict(
+                type='MMDistributedDataParallel', device_ids=None)
+        runner = Runner.from_cfg(cfg)
+        path = checkpoint_path(self.cfg.work_dir, step)
+        if step == 0 and self.cfg.get('start_from'):
+            content = load_step(self.cfg.start_from)
+            check_start(content['stamp'], self.scenario, self.cfg.start_from)
+            _load(runner, content['state_dict'])
+        else:
+            runner.train()
+        if is_main_process():
+            save_step(path, _network(runner).state_dict(),
+                      Stamp.of(self.scenario, step, self.method),
+                      dict(dataset_meta=_plain_meta(runner)))
+        barrier()
+        _load(runner, load_step(path)['state_dict'])
+        entry = step_entry(runner, self.scenario, step)
+        entry.update(
+            images=plan['images'][step],
+            checkpoint=str(Path(path).relative_to(self.work_dir)),
+            cost=dict(
+                wall_time=time.time() - begin, peak_memory=_peak_memory()))
+        record.add_step(entry)
+        if is_main_process():
+            record.write(self.work_dir)
+            _remove_scratch(Path(cfg.work_dir))
+        barrier()
+        print_step(record, step)
+        del runner
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
+
+
+def _network(runner: Runner) -> torch.nn.Module:
+    if is_model_wrapper(runner.model):
+        return runner.model.module
+    return runner.model
+
+
+def _load(runner: Runner, state: dict) -> None:
+    _network(runner).load_state_dict(state)
+
+
+def _remove_scratch(folder: Path) -> None:
+    """Remove what only served to resume inside a step that is finished."""
+    for path in (*folder.glob('epoch_*.pth'), *folder.glob('iter_*.pth'),
+                 folder / 'last_checkpoint'):
+        path.unlink(missing_ok=True)
+
+
+def _plain_meta(runner: Runner) -> dict:
+    info = runner.test_dataloader
+    info = info.dataset.metainfo if hasattr(info, 'dataset') else {}
+    return {
+        key: [list(v) if isinstance(v, tuple) else v for v in info[key]]
+        for key in ('classes', 'palette') if info.get(key)
+    }
+
+
+def _peak_memory() -> int:
+    """Peak bytes of this process: on the GPU if there is one."""
+    if torch.cuda.is_available():
+        return torch.cuda.max_memory_allocated()
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,0 +1,39 @@
+"""One progress line for the whole sequence."""
+import datetime
+
+from mmengine.runner import LogProcessor
+
+from mmseg_spwc.registry import LOG_PROCESSORS
+
+
+@LOG_PROCESSORS.register_module()
+class SequenceLogProcessor(LogProcessor):
+    """Says step, epoch and the time left for the whole sequence.
+
+    The time left is the iterations left in this step and in all later ones
+    times the smoothed time of an iteration.
+
+    Args:
+        step (int): Which step runs, from 1.
+        num_steps (int): How many there are.
+        later_iters (int): Iterations of the steps after this one.
+        **kwargs: Those of MMEngine's ``LogProcessor``.
+    """
+
+    def __init__(self, *args, step: int, num_steps: int, later_iters: int,
+                 **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.step = step
+        self.num_steps = num_steps
+        self.later_iters = later_iters
+
+    def get_log_after_iter(self, runner, batch_idx: int,
+                           mode: str) -> tuple:
+        tag, line = super().get_log_after_iter(runner, batch_idx, mode)
+        if mode == 'train':
+            left = runner.max_iters - runner.iter - 1 + self.later_iters
+            seconds = int(left * tag.get('time', 0))
+            whole = datetime.timedelta(seconds=seconds)
+            line = f'Step {self.step}/{self.num_steps}  {line}  ' \
+                f'sequence eta: {whole}'
+        return tag, line

@@ -1,0 +1,20 @@
+"""What a run says in the terminal: after a step, and in the end."""
+from collections.abc import Sequence
+
+from mmengine.dist import master_only
+from mmengine.logging import print_log
+
+from mmseg_spwc.record import Record
+from mmseg_spwc.visualization.tables import final_table, step_line
+
+
+@master_only
+def print_step(record: Record, step: int) -> None:
+    """Say how a finished step went."""
+    print_log(step_line(record, step), 'current')
+
+
+@master_only
+def print_table(records: Sequence[Record]) -> None:
+    """Print the final table in the paper's layout."""
+    print_log('\n' + final_table(records), 'current')

@@ -1,0 +1,5 @@
+"""What a sequence achieved: accuracy matrix and parameter size."""
+from .matrix import AccuracyMatrix
+from .parameter_size import parameter_size_efficiency
+
+__all__ = ['AccuracyMatrix', 'parameter_size_efficiency']

@@ -1,0 +1,4 @@
+"""Registered metrics."""
+from .continual_iou import ContinualIoUMetric
+
+__all__ = ['ContinualIoUMetric']

@@ -1,0 +1,112 @@
+"""Per-class IoU of one step."""
+from collections.abc import Sequence
+
+import torch
+from mmengine.evaluator import BaseMetric
+from mmengine.logging import print_log
+from torch import Tensor
+
+from mmseg_spwc.registry import METRICS
+from mmseg_spwc.scenario import build_scenario, domain_of
+
+from ..segmentation import intersection_over_union, mean_of_known
+
+
+@METRICS.register_module()
+class ContinualIoUMetric(BaseMetric):
+    """IoU of every seen class, over one confusion count of the whole set.
+
+    IoU_c = TP / (GT + predicted - TP). A class that the ground truth does not
+    hold has no IoU and is left out of the mean. Counts are exact integers,
+    so the result does not depend on the number of processes; MMEngine drops
+    the samples that a distributed sampler adds as padding.
+
+    All values are fractions. For a domain-incremental scenario the mean IoU
+    of the domains of every step is given as well.
+
+    Args:
+        scenario (dict): See :func:`mmseg_spwc.scenario.build_scenario`.
+        step (int): The step, from 0.
+        ignore_index (int): Label that is not counted. Defaults to 255.
+    """
+
+    def __init__(self,
+                 scenario: dict,
+                 step: int,
+                 ignore_index: int = 255,
+                 collect_device: str = 'cpu',
+                 prefix: str | None = None) -> None:
+        super().__init__(collect_device=collect_device, prefix=prefix)
+        self.scenario = build_scenario(scenario)
+        self.num_classes = self.scenario.num_channels(step)
+        self.ignore_index = ignore_index
+
+    def process(self, data_batch: dict, data_samples: Sequence[dict]) -> None:
+        for sample in data_samples:
+            prediction = sample['pred_sem_seg']['data'].squeeze(0)
+            label = sample['gt_sem_seg']['data'].squeeze(0)
+            counts = count_areas(prediction, label.to(prediction.device),
+                                 self.num_classes, self.ignore_index)
+            self.results.append((self._unit(sample), counts.cpu()))
+
+    def compute_metrics(self, results: list) -> dict:
+        total = sum(counts for _, counts in results)  # (3, C)
+        iou = intersection_over_union(*total.tolist())
+        accuracy = [
+            hit / present if present else None
+            for hit, present in zip(*total[:2].tolist(), strict=True)
+        ]
+        names = self.dataset_meta['classes']
+        metrics = dict(
+            mIoU=mean_of_known(iou),
+            mAcc=mean_of_known(accuracy),
+            aAcc=float(total[0].sum() / total[1].sum().clamp(min=1)))
+        metrics.update(
+            {f'IoU.{n}': v for n, v in zip(names, iou, strict=True)})
+        metrics.update(self._by_step(results))
+        print_log('IoU by class: ' + ', '.join(
+            f'{n} {100 * v:.1f}' for n, v in zip(names, iou, strict=True)
+            if v is not None), 'current')
+        return {
+            key: float('nan') if value is None else value
+            for key, value in metrics.items()
+        }
+
+    def _unit(self, sample: dict) -> int:
+        if self.scenario.kind != 'domain':
+            return 0
+        domain = domain_of(sample['img_path'], self.scenario)
+        return next(step for step, domains in enumerate(self.scenario.steps)
+                    if domain in domains)
+
+    def _by_step(self, results: list) -> dict:
+        if self.scenario.kind != 'domain':
+            return {}
+        means = {}
+        for unit in sorted({unit for unit, _ in results}):
+            total = sum(counts for u, counts in results if u == unit)
+            means[f'mIoU.step_{unit}'] = mean_of_known(
+                intersection_over_union(*total.tolist()))
+        return means
+
+
+def count_areas(prediction: Tensor, label: Tensor, num_classes: int,
+                ignore_index: int) -> Tensor:
+    """Count hits, ground truth and predictions of every class.
+
+    Args:
+        prediction (Tensor): Predicted channels, (H, W).
+        label (Tensor): True channels, (H, W).
+        num_classes (int): Number of channels C.
+        ignore_index (int): Label that is not counted.
+
+    Returns:
+        Tensor: int64, (3, C): true positives, ground truth, predicted.
+    """
+    counted = label != ignore_index
+    label, prediction = label[counted].long(), prediction[counted].long()
+    hits = label[label == prediction]
+    return torch.stack([
+        torch.bincount(values, minlength=num_classes)
+        for values in (hits, label, prediction)
+    ])

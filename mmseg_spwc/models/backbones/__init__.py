@@ -1,0 +1,4 @@
+"""Backbones that MMSegmentation does not have."""
+from .leaky_resnet import LeakyResNet
+
+__all__ = ['LeakyResNet']

@@ -1,0 +1,20 @@
+"""Losses of continual segmentation, one a file."""
+from .adaptive_logit import AdaptiveLogitLoss
+from .alife_distillation import AlifeDistillationLoss
+from .bce_distillation import BCEDistillationLoss
+from .class_bce import ClassBCELoss
+from .distillation import DistillationLoss
+from .feature_mse import FeatureMSELoss
+from .local_pod import LocalPODLoss
+from .pixel_cross_entropy import PixelCrossEntropyLoss
+from .pixel_focal import PixelFocalLoss
+from .pooled_cube import PooledCubeLoss
+from .unbiased_cross_entropy import UnbiasedCrossEntropyLoss
+from .unbiased_distillation import UnbiasedDistillationLoss
+
+__all__ = [
+    'AdaptiveLogitLoss', 'AlifeDistillationLoss', 'BCEDistillationLoss',
+    'ClassBCELoss', 'DistillationLoss', 'FeatureMSELoss', 'LocalPODLoss',
+    'PixelCrossEntropyLoss', 'PixelFocalLoss', 'PooledCubeLoss',
+    'UnbiasedCrossEntropyLoss', 'UnbiasedDistillationLoss'
+]

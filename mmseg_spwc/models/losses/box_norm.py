@@ -1,0 +1,85 @@
+"""The L2 norm of box-filtered maps, without filtering them.
+
+The average pool of window k, stride 1 and zero padding is linear and
+separable: it maps a (H, W) map D to P_h D P_w^T with banded matrices P. Its
+norm needs only the Gram matrices G = P^T P,
+
+    ||P_h D P_w^T||^2 = <G_h D G_w, D>,
+
+and G_h D G_w, over the norm, is also the gradient. So two small products per
+window give value and gradient together, whatever the size of the window.
+"""
+import functools
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+
+def box_norm(delta: Tensor, windows: Sequence[int]) -> Tensor:
+    """Mean over windows of the norm of average-pooled maps.
+
+    Equal to the L2 norm over (C, H', W') of ``F.avg_pool2d(delta, k,
+    stride=1, padding=k // 2)``, with the padding counted. The padded map is
+    never smaller than the window, so every window counts for every map.
+
+    Args:
+        delta (Tensor): (B, C, H, W).
+        windows (Sequence[int]): Window sides k.
+
+    Returns:
+        Tensor: (B,), with a gradient of zero where the norm is zero.
+    """
+    return _BoxNorm.apply(delta, tuple(windows))
+
+
+class _BoxNorm(torch.autograd.Function):
+
+    @staticmethod
+    def forward(ctx, delta: Tensor, windows: tuple) -> Tensor:
+        delta = delta.contiguous()
+        height, width = delta.shape[-2:]
+        like = delta.device, delta.dtype
+        total = delta.new_zeros(len(delta))  # (B,)
+        gradient = torch.zeros_like(delta)
+        # two buffers for all windows: fresh memory costs more than products
+        rows, blurred = torch.empty_like(delta), torch.empty_like(delta)
+        for window in windows:
+            torch.matmul(delta, box_gram(width, window, *like), out=rows)
+            torch.matmul(box_gram(height, window, *like), rows, out=blurred)
+            square = torch.linalg.vecdot(
+                blurred.flatten(2), delta.flatten(2)).sum(dim=1)
+            norm = square.clamp(min=0).sqrt()  # (B,)
+            total += norm
+            inverse = torch.where(norm > 0, 1 / norm, 0)
+            gradient.addcmul_(blurred, inverse.view(-1, 1, 1, 1))
+        ctx.save_for_backward(gradient.div_(len(windows)))
+        return total / len(windows)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output: Tensor) -> tuple:
+        gradient, = ctx.saved_tensors
+        return gradient * grad_output.view(-1, 1, 1, 1), None
+
+
+@functools.lru_cache(maxsize=256)
+def box_gram(size: int, window: int, device: torch.device,
+             dtype: torch.dtype) -> Tensor:
+    """Return G = P^T P of the box filter along one side.
+
+    Args:
+        size (int): Length n of the side.
+        window (int): k; padding is k // 2.
+        device (torch.device): Where the matrix lives.
+        dtype (torch.dtype): Its type.
+
+    Returns:
+        Tensor: (n, n), the same object for the same arguments.
+    """
+    with torch.inference_mode(False), torch.no_grad():
+        starts = torch.arange(-(window // 2), size - (window - 1) // 2)
+        # (n', n): how far pixel n lies behind the start of window n'
+        offset = torch.arange(size) - starts.unsqueeze(1)
+        pool = ((offset >= 0) & (offset < window)).double() / window
+        return (pool.T @ pool).to(device, dtype)

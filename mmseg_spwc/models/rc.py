@@ -1,0 +1,152 @@
+"""Representation compensation: two branches that fold into one.
+
+`RCIL <https://arxiv.org/abs/2203.05402>`_ trains two parallel convolutions,
+each with its own batch norm, in place of one: branch ``old`` remembers,
+branch ``new`` learns. In evaluation their outputs are averaged, which is one
+linear map, so both fold into one plain convolution and batch norm::
+
+    add_branches(model, r'\\.conv2$')     # before training a step
+    ...
+    merge_branches(model)                # the plain network again
+
+The network's own ``forward`` stays as it is. The convolution's place returns
+the maps of both branches side by side, (B, 2C, H, W), and the norm's place
+takes them apart, normalises each and fuses them to (B, C, H, W).
+"""
+from collections.abc import Callable, Iterator
+
+from torch import Tensor, nn
+
+from .rc_groups import find_groups, matched_groups
+from .rc_layers import DoubledConv, FusedNorm, fold
+
+
+def is_branched(module: nn.Module) -> bool:
+    """Whether any part of a network is doubled."""
+    return any(isinstance(m, FusedNorm) for m in module.modules())
+
+
+def add_branches(module: nn.Module,
+                 match: str | Callable[[str], bool] | None = None,
+                 frozen: bool = True,
+                 init: str = 'merged',
+                 branches: dict[str, Tensor] | None = None) -> nn.Module:
+    """Double convolutions and their batch norms, in place.
+
+    The norm of a convolution is found by name (``conv2`` and ``bn2`` or
+    ``norm2``, ``conv`` and ``bn`` of a ``ConvModule``), as its successor in
+    an ``nn.Sequential``, or by ``rc_groups()`` of a parent module: a list of
+    ([names of convolutions], name of the norm over their concatenation).
+
+    Args:
+        module (nn.Module): The network.
+        match (str | Callable, optional): Which convolutions, by name: a
+            regular expression to be found in it, or a predicate. Defaults to
+            None, for all that have a batch norm.
+        frozen (bool): Whether branch ``old`` is kept from training; at the
+            first step both train. Defaults to True.
+        init (str): How branch ``new`` starts. 'merged': as a copy of the
+            plain layers, so that the doubled network computes what the plain
+            one does. 'carry': from ``branches``, as the authors' code goes
+            on; the function then jumps to 1/4 old + 3/4 new of the previous
+            step. 'independent': with kernels drawn anew in the spread of the
+            plain ones, for a head without pretraining. Defaults to 'merged'.
+        branches (dict, optional): What :func:`export_branches` returned
+            before the last merge; only for 'carry'. Defaults to None.
+
+    Returns:
+        nn.Module: The same module.
+    """
+    if init not in ('merged', 'carry', 'independent'):
+        raise ValueError("init must be 'merged', 'carry' or 'independent', "
+                         f'got {init!r}')
+    if (init == 'carry') != (branches is not None):
+        raise ValueError("init='carry' needs the branches exported before "
+                         'the last merge, and no other init takes them')
+    groups = matched_groups(module, match)
+    if not groups:
+        raise ValueError(f'no convolution with a batch norm matches {match!r}')
+    for convs, norm in groups:
+        _double(module, convs, norm, frozen)
+        if init == 'independent':
+            for conv in map(module.get_submodule, convs):
+                std = conv.old.weight.std().item()
+                nn.init.normal_(conv.new.weight, std=std)
+    if branches is not None:
+        import_branches(module, branches)
+    return module
+
+
+def merge_branches(module: nn.Module) -> nn.Module:
+    """Fold all branches into plain layers, in place.
+
+    The names, the types and the number of parameters are those of the plain
+    network, and so is, in evaluation, the function that was trained.
+
+    Args:
+        module (nn.Module): A network; left as it is without branches.
+
+    Returns:
+        nn.Module: The same module.
+    """
+    for convs, norm in find_groups(module, DoubledConv, FusedNorm):
+        fused = module.get_submodule(norm)
+        doubled = [module.get_submodule(name) for name in convs]
+        fold(doubled, fused)
+        for name, conv in zip(convs, doubled, strict=True):
+            _replace(module, name, conv.new)
+        _replace(module, norm, fused.new)
+    return module
+
+
+def export_branches(module: nn.Module) -> dict[str, Tensor]:
+    """Copy the tensors of the branches ``new``, by the plain layers' names.
+
+    Args:
+        module (nn.Module): A network with branches.
+
+    Returns:
+        dict[str, Tensor]: What :func:`import_branches` takes.
+    """
+    return {
+        f'{name}.{key}': value.clone()
+        for name, part in _doubled_parts(module)
+        for key, value in part.new.state_dict().items()
+    }
+
+
+def import_branches(module: nn.Module, branches: dict[str, Tensor]) -> None:
+    """Load tensors of :func:`export_branches` into the branches ``new``.
+
+    Args:
+        module (nn.Module): A network with branches.
+        branches (dict[str, Tensor]): Tensors by the plain layers' names.
+    """
+    for name, part in _doubled_parts(module):
+        keys = part.new.state_dict()
+        missing = [k for k in keys if f'{name}.{k}' not in branches]
+        if missing:
+            raise KeyError(f'the branches hold no {name}.{missing[0]}: they '
+                           'were exported from another network')
+        part.new.load_state_dict({k: branches[f'{name}.{k}'] for k in keys})
+
+
+def _doubled_parts(module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+    for name, part in module.named_modules():
+        if isinstance(part, DoubledConv | FusedNorm):
+            yield name, part
+
+
+def _double(module: nn.Module, convs: list[str], norm: str,
+            frozen: bool) -> None:
+    plain = [module.get_submodule(name) for name in convs]
+    sizes = [conv.out_channels for conv in plain]
+    fused = FusedNorm(module.get_submodule(norm), sizes, frozen)
+    _replace(module, norm, fused)
+    for name, conv in zip(convs, plain, strict=True):
+        _replace(module, name, DoubledConv(conv, frozen))
+
+
+def _replace(module: nn.Module, name: str, part: nn.Module) -> None:
+    parent, _, leaf = name.rpartition('.')
+    setattr(module.get_submodule(parent), leaf, part)

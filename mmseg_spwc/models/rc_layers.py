@@ -1,0 +1,161 @@
+"""The doubled layers of representation compensation, and their folding."""
+import copy
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+
+class DoubledConv(nn.Module):
+    """Two convolutions on the same input, their maps side by side.
+
+    Args:
+        conv (nn.Conv2d): Becomes branch ``old``; ``new`` is a copy.
+        frozen (bool): Whether ``old`` is kept from training.
+    """
+
+    def __init__(self, conv: nn.Conv2d, frozen: bool) -> None:
+        super().__init__()
+        self.old = conv
+        self.new = copy.deepcopy(conv)
+        self.old.requires_grad_(conv.weight.requires_grad and not frozen)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat([self.old(x), self.new(x)], dim=1)
+
+
+class FusedNorm(nn.Module):
+    """Normalises both branches and fuses them, channel by channel.
+
+    In training every channel is drawn anew in every pass, for all images and
+    pixels alike: from ``old`` alone (33 %), from ``new`` alone (33 %) or from
+    their mean; in evaluation it is always the mean.
+
+    Args:
+        norm (_BatchNorm): Becomes branch ``old``; ``new`` is a copy.
+        sizes (list[int]): Channels of the convolutions that share the norm,
+            in the order of their concatenation.
+        frozen (bool): Whether ``old`` is kept from training; its statistics
+            then stay as they are even in training mode.
+    """
+
+    def __init__(self, norm: _BatchNorm, sizes: list[int],
+                 frozen: bool) -> None:
+        super().__init__()
+        self.old = norm
+        self.new = copy.deepcopy(norm)
+        self.sizes = sizes
+        self.frozen = frozen
+        self.old.requires_grad_(norm.weight.requires_grad and not frozen)
+        self.train(norm.training)
+
+    def train(self, mode: bool = True) -> 'FusedNorm':
+        super().train(mode)
+        self.old.train(mode and not self.frozen)
+        return self
+
+    def forward(self, x: Tensor) -> Tensor:
+        parts = x.split([n for n in self.sizes for _ in range(2)], dim=1)
+        old = self.old(torch.cat(parts[::2], dim=1))  # (B, C, H, W)
+        new = self.new(torch.cat(parts[1::2], dim=1))
+        if not self.training:
+            return (old + new) / 2
+        share = draw_shares(old.shape[1]).to(old).view(1, -1, 1, 1)
+        return share * old + (1 - share) * new
+
+
+def draw_shares(channels: int) -> Tensor:
+    """Draw the share of branch ``old`` in every channel: 1, 0 or a half.
+
+    The draw is on the CPU, so that processes with equal seeds agree whatever
+    their devices.
+
+    Args:
+        channels (int): C.
+
+    Returns:
+        Tensor: (C,).
+    """
+    draw = torch.rand(channels)
+    return torch.where(draw < 0.33, 1.0, torch.where(draw < 0.66, 0.0, 0.5))
+
+
+@torch.no_grad()
+def fold(convs: Sequence[DoubledConv], norm: FusedNorm) -> None:
+    """Turn the branches ``new`` into the mean of both branches.
+
+    Args:
+        convs (Sequence[DoubledConv]): All convolutions under the norm, in
+            the order of their concatenation.
+        norm (FusedNorm): Their norm.
+    """
+    start, folded = 0, []
+    for conv, size in zip(convs, norm.sizes, strict=True):
+        part = slice(start, start + size)
+        kernel, *rest = _fold_slice(conv, norm, part)
+        conv.new.weight.copy_(kernel)
+        if conv.new.bias is not None:
+            conv.new.bias.zero_()
+        folded.append(rest)
+        start += size
+    mean, var, weight, bias = (
+        torch.cat(values) for values in zip(*folded, strict=True))
+    norm.new.running_mean.copy_(mean)
+    norm.new.running_var.copy_(var)
+    norm.new.weight.copy_(weight)
+    norm.new.bias.copy_(bias)
+
+
+def _fold_slice(conv: DoubledConv, norm: FusedNorm, part: slice) -> tuple:
+    r"""Fold one convolution and its slice of the norm.
+
+    With scales s = gamma / sqrt(var + eps), the mean of both branches is a
+    convolution with the kernel K = (s_old W_old + s_new W_new) / 2 and a
+    shift. Any norm with running mean m and variance v that multiplies by
+    sqrt(v + eps) again leaves K untouched in evaluation; m and v are the
+    statistics of K's output, so that the norm does the same on the batches
+    of the next step, in training mode. The mean follows from the branches'
+    means; the variance also from their correlation, for which the cosine of
+    the kernels stands in (exact for equal branches or white input). Last,
+    every kernel c K is given the mean length of the two it came from: folding
+    then changes neither layer where both branches are equal, nor the rate at
+    which normalised kernels learn.
+
+    Returns:
+        tuple[Tensor]: Kernel, and the norm's mean, variance, weight, bias.
+    """
+    old, new = (
+        _Branch(c, n, part)
+        for c, n in ((conv.old, norm.old), (conv.new, norm.new)))
+    kernel = (old.scaled_kernel + new.scaled_kernel) / 2
+    mean = (old.scale * old.mean + new.scale * new.mean) / 2
+    cosine = F.cosine_similarity(old.kernel, new.kernel, dim=1)
+    var = (old.spread**2 + new.spread**2 +
+           2 * cosine * old.spread * new.spread) / 4
+
+    length = (old.kernel.norm(dim=1) + new.kernel.norm(dim=1)) / 2
+    ratio = length / kernel.norm(dim=1)
+    ratio = torch.where(new.scale < 0, -ratio, ratio)
+    ratio = torch.where(ratio.isfinite(), ratio, 1)  # K may be zero
+    var = var.clamp(min=0) * ratio**2
+    kernel = (kernel * ratio[:, None]).view_as(conv.new.weight)
+    weight = (var + norm.new.eps).sqrt() / ratio
+    return kernel, mean * ratio, var, weight, (old.bias + new.bias) / 2
+
+
+class _Branch:
+    """One branch in float64: its kernels (C, N) and its norm (C,)."""
+
+    def __init__(self, conv: nn.Conv2d, norm: _BatchNorm,
+                 part: slice) -> None:
+        self.kernel = conv.weight.double().flatten(1)
+        self.bias = norm.bias[part].double()
+        self.mean = norm.running_mean[part].double()
+        if conv.bias is not None:
+            self.mean = self.mean - conv.bias.double()
+        var = norm.running_var[part].double()
+        self.scale = norm.weight[part].double() / (var + norm.eps).sqrt()
+        self.spread = self.scale * var.sqrt()
+        self.scaled_kernel = self.scale[:, None] * self.kernel

@@ -1,0 +1,4 @@
+"""Segmentors."""
+from .continual_encoder_decoder import ContinualEncoderDecoder
+
+__all__ = ['ContinualEncoderDecoder']

@@ -1,0 +1,159 @@
+"""What a run leaves behind: ``record.json`` and ``results.csv``.
+
+The record is written anew after every step, whole or not at all, and checked
+against ``record_schema.json`` on reading. It is also the memory of the
+sequence: a step is finished when the record holds it.
+"""
+import csv
+import functools
+import io
+import json
+import math
+from pathlib import Path
+
+import jsonschema
+
+from mmseg_spwc.utils.files import write_text
+
+VERSION = 1
+FILE_NAME = 'record.json'
+TABLE_NAME = 'results.csv'
+
+
+class RecordError(ValueError):
+    """A record cannot be read; the message says why and what to do."""
+
+
+class Record:
+    """The record of one run.
+
+    Args:
+        content (dict): The record in the form of ``record_schema.json``.
+    """
+
+    def __init__(self, content: dict) -> None:
+        self.content = content
+
+    @classmethod
+    def new(cls, task: str, run: dict, scenario: dict,
+            method: str) -> 'Record':
+        """Begin the record of a run that has finished no step yet."""
+        return cls(
+            dict(
+                schema='mmseg_spwc.record',
+                version=VERSION,
+                task=task,
+                status='running',
+                run=run,
+                scenario=scenario,
+                method=method,
+                steps=[],
+                summary={}))
+
+    @classmethod
+    def read(cls, path: str | Path) -> 'Record':
+        """Read and check a record.
+
+        Args:
+            path (str | Path): The file, or the work_dir that holds it.
+
+        Raises:
+            RecordError: If it is missing, broken or of another version.
+        """
+        path = Path(path)
+        if path.is_dir():
+            path = path / FILE_NAME
+        try:
+            content = json.loads(path.read_text(encoding='utf-8'))
+        except FileNotFoundError as error:
+            raise RecordError(
+                f'There is no record at {path}: a run writes it when its '
+                'first step is done.') from error
+        except ValueError as error:
+            raise RecordError(
+                f'{path} is no JSON ({error}); restore it from a copy or '
+                'start the run anew in another work_dir.') from error
+        check(content, path)
+        return cls(content)
+
+    def write(self, folder: str | Path) -> None:
+        """Write ``record.json`` and ``results.csv`` into ``folder``."""
+        check(self.content, Path(folder) / FILE_NAME)
+        text = json.dumps(self.content, indent=1, allow_nan=False)
+        write_text(Path(folder) / FILE_NAME, text + '\n')
+        write_text(Path(folder) / TABLE_NAME, self.to_csv())
+
+    def add_step(self, entry: dict) -> None:
+        """Append a finished step and renew the summary."""
+        self.content['steps'].append(entry)
+        means = [
+            s['miou']['all'] for s in self.steps
+            if s.get('miou', {}).get('all') is not None
+        ]
+        if means:
+            last = self.steps[-1]
+            self.content['summary'] = dict(
+                **last['miou'],
+                average_miou=math.fsum(means) / len(means),
+                pixel_accuracy=last['pixel_accuracy'])
+
+    def finish(self) -> None:
+        self.content['status'] = 'finished'
+
+    @property
+    def steps(self) -> list:
+        return self.content['steps']
+
+    @property
+    def finished_steps(self) -> list:
+        return [s['step'] for s in self.steps]
+
+    def step(self, step: int) -> dict:
+        """Return the entry of one step."""
+        for entry in self.steps:
+            if entry['step'] == step:
+                return entry
+        raise RecordError(f'The record holds no step {step}, only '
+                          f'{self.finished_steps}.')
+
+    def to_csv(self) -> str:
+        """One row a step: means first, then the IoU of every class."""
+        names = max((s['classes'] for s in self.steps), key=len, default=[])
+        means = ('base', 'base_no_bg', 'new', 'all', 'all_no_bg')
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator='\n')
+        writer.writerow([
+            'step', *(f'mIoU_{m}' for m in means), 'pixel_accuracy',
+            'wall_time', *names
+        ])
+        for s in self.steps:
+            iou = s.get('iou', [])
+            row = [s['miou'].get(m) for m in means]
+            row += [s['pixel_accuracy'], s['cost']['wall_time'], *iou]
+            row += [None] * (len(names) - len(iou))
+            writer.writerow(
+                [s['step'], *('' if v is None else f'{v:.6g}' for v in row)])
+        return buffer.getvalue()
+
+
+def check(content: dict, where: str | Path) -> None:
+    """Raise :class:`RecordError` unless ``content`` is a valid record."""
+    if not isinstance(content, dict) or \
+            content.get('schema') != 'mmseg_spwc.record':
+        raise RecordError(f'{where} is not a record of mmseg_spwc.')
+    if content.get('version') != VERSION:
+        raise RecordError(
+            f'{where} has record version {content.get("version")}, this '
+            f'mmseg_spwc reads version {VERSION}: use the release that wrote '
+            'it.')
+    error = jsonschema.exceptions.best_match(
+        _validator().iter_errors(content))
+    if error is not None:
+        raise RecordError(f'{where} is not a valid record: at '
+                          f'{error.json_path}: {error.message}')
+
+
+@functools.cache
+def _validator() -> jsonschema.Draft202012Validator:
+    schema = Path(__file__).with_name('record_schema.json').read_text()
+    return jsonschema.Draft202012Validator(json.loads(schema))

@@ -1,0 +1,128 @@
+"""Checks of a scenario; every message says what is wrong and what to do."""
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .scenario import Scenario
+
+SETTINGS = ('overlapped', 'disjoint', 'sequential', 'partitioned')
+IGNORE = 255  # the label value no loss and no metric counts
+
+_CHOICES = {
+    'setting': SETTINGS,
+    'kind': ('class', 'domain'),
+    'future': ('background', 'ignore'),
+    'void': ('ignore', 'background'),
+    'label_offset': (0, 1),
+}
+
+
+def unknown(what: str, value: Any, known: Iterable) -> str:
+    """Message for a value that is not among the known ones."""
+    known = [str(k) for k in known]
+    near = get_close_matches(str(value), known, n=1, cutoff=0.5)
+    hint = f"Did you mean '{near[0]}'? " if near else ''
+    return f'Unknown {what} {value!r}. {hint}Known: {", ".join(known)}.'
+
+
+def check_choices(scenario: 'Scenario') -> None:
+    """Refuse a word that is not among those a field may hold."""
+    for field, choices in _CHOICES.items():
+        if getattr(scenario, field) not in choices:
+            raise ValueError(
+                unknown(field, getattr(scenario, field), choices))
+
+
+def tidy_steps(steps: Iterable[Iterable], kind: str) -> tuple[tuple, ...]:
+    """Tuples of plain int or str, without the implicit background."""
+    unit, cast = (Integral, int) if kind == 'class' else (str, str)
+    tidy = []
+    for t, step in enumerate(steps):
+        if isinstance(step, (str, Integral)):
+            raise TypeError(
+                f'Step {t} is {step!r}: write every step as a list, such as '
+                f'[{step!r}].')
+        wrong = [item for item in step if not isinstance(item, unit)]
+        if wrong:
+            raise TypeError(
+                f'Step {t} holds {wrong[0]!r}: a scenario of kind {kind!r} '
+                f'lists {"class ids" if cast is int else "domain names"}.')
+        tidy.append(tuple(cast(item) for item in step))
+    if kind == 'class' and tidy:
+        tidy[0] = tuple(c for c in tidy[0] if c != 0)
+    return tuple(tidy)
+
+
+def check_scenario(scenario: 'Scenario') -> None:
+    """Refuse steps that contradict each other or the dataset."""
+    _check_steps(scenario)
+    _CHECKS[scenario.kind](scenario)
+
+
+def _check_steps(scenario: 'Scenario') -> None:
+    if not scenario.steps:
+        raise ValueError('The scenario has no steps: give at least one.')
+    step_of = {}
+    for t, step in enumerate(scenario.steps):
+        if not step:
+            raise ValueError(
+                f'Step {t} learns nothing: put a {scenario.kind} into it or '
+                'remove it.')
+        for item in step:
+            if item in step_of:
+                raise ValueError(
+                    f'{item!r} is in step {step_of[item]} and again in step '
+                    f'{t}: every {scenario.kind} belongs to one step.')
+            step_of[item] = t
+
+
+def _check_classes(scenario: 'Scenario') -> None:
+    if not 2 <= scenario.num_classes <= IGNORE:
+        raise ValueError(f'num_classes is {scenario.num_classes}: give a '
+                         f'number from 2 to {IGNORE}.')
+    if scenario.domain_pattern is not None or scenario.test_ratio:
+        raise ValueError("domain_pattern and test_ratio need kind='domain': "
+                         'remove them or set the kind.')
+    known = set(range(1, scenario.num_classes))
+    learnt = {c for step in scenario.steps for c in step}
+    if learnt - known:
+        raise ValueError(
+            f'Class ids {sorted(learnt - known)} are out of range: ids go '
+            f'from 1 to {scenario.num_classes - 1}, and background (0) may '
+            'be written in step 0 only.')
+    if known - learnt and not scenario.partial:
+        raise ValueError(
+            f'No step learns the classes {sorted(known - learnt)}: add them '
+            'to a step, or set partial=True to leave them background.')
+
+
+def _check_domains(scenario: 'Scenario') -> None:
+    if not 1 <= scenario.num_classes <= IGNORE:
+        raise ValueError(f'num_classes is {scenario.num_classes}: give a '
+                         f'number from 1 to {IGNORE}.')
+    if scenario.label_offset or scenario.void == 'background':
+        raise ValueError("A scenario of kind 'domain' has no background: "
+                         "leave label_offset at 0 and void at 'ignore'.")
+    if not 0 <= scenario.test_ratio < 1:
+        raise ValueError(f'test_ratio is {scenario.test_ratio}: give a share '
+                         'from 0 to below 1.')
+    pattern = scenario.domain_pattern
+    if _num_groups(pattern) != 1:
+        raise ValueError(
+            f'domain_pattern is {pattern!r}: give a regular expression with '
+            "one group that finds the domain, such as r'^([a-z]+)_'.")
+
+
+def _num_groups(pattern: str | None) -> int:
+    try:
+        return re.compile(pattern or '').groups
+    except re.error as error:
+        raise ValueError(
+            f'domain_pattern {pattern!r} is no regular expression '
+            f'({error}): correct it.') from error
+
+
+_CHECKS = {'class': _check_classes, 'domain': _check_domains}

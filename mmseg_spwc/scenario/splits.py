@@ -1,0 +1,232 @@
+"""Which image belongs to which step, decided by image names alone.
+
+An index maps the name of every image to the set of raw label values in its
+mask (255 may be among them). All functions are pure: equal indices give equal
+lists, in whatever order the index was built.
+"""
+import hashlib
+import os.path
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Set
+from functools import partial
+
+from .scenario import Scenario
+
+Index = Mapping[str, Set[int]]
+
+
+def select_train(index: Index,
+                 scenario: Scenario,
+                 t: int,
+                 heldout: Iterable[str] = frozenset()) -> list[str]:
+    """Images that train step t.
+
+    All settings ask for at least one new class. ``disjoint`` and
+    ``sequential`` refuse images with a class of a later step; ``partitioned``
+    gives an image to the step with the fewest candidates among those whose
+    classes it holds (the earlier one of two equals), so that rare steps are
+    fed. A scenario of domains takes the step's domains less
+    :func:`test_part`.
+
+    Args:
+        index: Raw label values of every training image.
+        scenario: The scenario.
+        t: The step.
+        heldout: Images that no step trains on, see :func:`hold_out`.
+
+    Returns:
+        list[str]: Sorted names.
+
+    Raises:
+        ValueError: No image is left for the step.
+    """
+    scenario.new_classes(t)  # refuses a step that does not exist
+    if scenario.kind == 'domain':
+        names = _of_domains(index, scenario, scenario.steps[t])
+        names -= test_part(names, scenario)
+    else:
+        refused = _REFUSED[scenario.setting](index, scenario, t)
+        names = _holding(index, _raw_labels(scenario, [t]), refused)
+    names.difference_update(heldout)
+    if not names:
+        raise ValueError(
+            f'No training image for step {t} ({scenario.kind} '
+            f'{", ".join(map(str, scenario.steps[t]))}) of scenario '
+            f'{scenario.dataset} {scenario.name}, {scenario.setting}: check '
+            'the data, hold out fewer images or change the steps.')
+    return sorted(names)
+
+
+def select_test(index: Index, scenario: Scenario, t: int) -> list[str]:
+    """Images that test the model after step t, sorted.
+
+    These hold at least one seen foreground class. In a scenario of domains
+    they are the :func:`test_part` of the seen domains, or all their images
+    where the scenario keeps no test part of its own.
+    """
+    names = _seen(index, scenario, t)
+    if scenario.test_ratio:
+        names &= test_part(names, scenario)
+    return sorted(names)
+
+
+def select_heldout(heldout: Iterable[str], index: Index, scenario: Scenario,
+                   t: int) -> list[str]:
+    """Held-out images with a class (of a domain) seen by step t, sorted."""
+    missing = sorted(set(heldout) - index.keys())
+    if missing:
+        raise ValueError(f'The held-out image {missing[0]} is not in the '
+                         'index: hold out images of the same index.')
+    held = {name: index[name] for name in heldout}
+    return sorted(_seen(held, scenario, t))
+
+
+def hold_out(index: Index,
+             scenario: Scenario,
+             ratio: float = 0.1,
+             seed: int = 0) -> frozenset[str]:
+    """Training images set aside for measuring, once for the whole scenario.
+
+    The draw is stratified by the rarest foreground class of an image, or by
+    its domain. A stratum of two or more images gives at least one and keeps
+    at least one.
+
+    Args:
+        index: Raw label values of every training image.
+        scenario: The scenario.
+        ratio: Share of each stratum, from 0 to below 1.
+        seed: Another seed draws other images.
+    """
+    strata = defaultdict(list)
+    if scenario.kind == 'domain':
+        domains = [d for step in scenario.steps for d in step]
+        pool = _of_domains(index, scenario, domains)
+        for name in pool - test_part(pool, scenario):
+            strata[domain_of(name, scenario)].append(name)
+    else:
+        learnt = _raw_labels(scenario, range(scenario.num_steps))
+        pool = {
+            name: learnt.intersection(index[name])
+            for name in _holding(index, learnt)
+        }
+        count = Counter(label for labels in pool.values() for label in labels)
+        for name, labels in pool.items():
+            rarest = min(labels, key=lambda label: (count[label], label))
+            strata[rarest].append(name)
+    return _draw(strata.values(), ratio, seed)
+
+
+def test_part(names: Iterable[str],
+              scenario: Scenario,
+              seed: int = 0) -> frozenset[str]:
+    """Images of each domain that only test; empty without ``test_ratio``.
+
+    Every domain's part depends on the names of that domain alone, not on the
+    step, so that no image tested at a later step has been trained on before.
+    Training and test therefore have to use one index of all images.
+    """
+    strata = defaultdict(list)
+    if scenario.test_ratio:
+        for name in names:
+            strata[domain_of(name, scenario)].append(name)
+    return _draw(strata.values(), scenario.test_ratio, seed)
+
+
+def check_splits(index: Index,
+                 scenario: Scenario,
+                 heldout: Iterable[str] = frozenset()) -> list[int]:
+    """Check all labels and steps before any training starts.
+
+    Returns:
+        list[int]: Number of training images of each step.
+
+    Raises:
+        ValueError: A label is out of range or a step has no image.
+    """
+    for name, labels in index.items():
+        scenario.check_labels(labels, name)
+    steps = range(scenario.num_steps)
+    return [len(select_train(index, scenario, t, heldout)) for t in steps]
+
+
+def domain_of(name: str, scenario: Scenario) -> str:
+    """Domain of an image, found in its base name."""
+    match = re.search(scenario.domain_pattern, os.path.basename(name))
+    if match is None or match[1] is None:
+        raise ValueError(
+            f'No domain in the image name {name!r}: domain_pattern '
+            f'{scenario.domain_pattern!r} does not match its base name.')
+    return match[1]
+
+
+def _raw_labels(scenario: Scenario, steps: Iterable[int]) -> frozenset[int]:
+    return scenario.raw_labels(c for s in steps for c in scenario.steps[s])
+
+
+def _holding(index: Index,
+             wanted: frozenset[int],
+             refused: frozenset[int] = frozenset()) -> set[str]:
+    """Images with some wanted and no refused label."""
+    return {
+        name
+        for name, labels in index.items()
+        if not wanted.isdisjoint(labels) and refused.isdisjoint(labels)
+    }
+
+
+def _of_domains(names: Iterable[str], scenario: Scenario,
+                domains: Iterable[str]) -> set[str]:
+    domains = set(domains)
+    return {n for n in names if domain_of(n, scenario) in domains}
+
+
+def _seen(index: Index, scenario: Scenario, t: int) -> set[str]:
+    scenario.new_classes(t)
+    if scenario.kind == 'domain':
+        domains = [d for step in scenario.steps[:t + 1] for d in step]
+        return _of_domains(index, scenario, domains)
+    return _holding(index, _raw_labels(scenario, range(t + 1)))
+
+
+def _draw(strata: Iterable[list[str]], ratio: float,
+          seed: int) -> frozenset[str]:
+    """Take ``ratio`` of each stratum, in the order of a hash of the names."""
+    if not 0 <= ratio < 1:
+        raise ValueError(f'The ratio is {ratio}: give a share from 0 to '
+                         'below 1.')
+    drawn = set()
+    for names in strata if ratio else ():
+        count = max(1, round(ratio * len(names)))
+        order = sorted(names, key=partial(_lot, seed))
+        drawn.update(order[:min(count, len(names) - 1)])
+    return frozenset(drawn)
+
+
+def _lot(seed: int, name: str) -> bytes:
+    return hashlib.sha256(f'{seed}:{name}'.encode()).digest()
+
+
+def _refuse_none(index: Index, scenario: Scenario, t: int) -> frozenset[int]:
+    return frozenset()
+
+
+def _refuse_later(index: Index, scenario: Scenario, t: int) -> frozenset[int]:
+    return _raw_labels(scenario, range(t + 1, scenario.num_steps))
+
+
+def _refuse_rarer(index: Index, scenario: Scenario, t: int) -> frozenset[int]:
+    """Labels of the steps that come before t when an image is dealt out."""
+    wanted = [_raw_labels(scenario, [s]) for s in range(scenario.num_steps)]
+    rank = [(-sum(map(w.isdisjoint, index.values())), s)
+            for s, w in enumerate(wanted)]  # few candidates first
+    return frozenset().union(*(w for w, r in zip(wanted, rank, strict=True)
+                               if r < rank[t]))
+
+
+_REFUSED: dict[str, Callable[[Index, Scenario, int], frozenset[int]]] = {
+    'overlapped': _refuse_none,
+    'disjoint': _refuse_later,
+    'sequential': _refuse_later,
+    'partitioned': _refuse_rarer,
+}

@@ -1,0 +1,59 @@
+"""Keep and restore the state of every random number generator in use."""
+import contextlib
+import random
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+
+def get_random_state() -> dict:
+    """Return the state of Python's, numpy's and torch's generators.
+
+    The result holds tensors and plain numbers only, so it can be stored in a
+    checkpoint that loads with ``weights_only=True``.
+    """
+    version, python, gauss = random.getstate()
+    _, keys, position, has_gauss, cached = np.random.get_state()
+    state = dict(
+        python=[version, list(python), gauss],
+        numpy=[torch.from_numpy(keys.astype(np.int64)), position, has_gauss,
+               cached],
+        torch=torch.get_rng_state())
+    if torch.cuda.is_available():
+        state['cuda'] = torch.cuda.get_rng_state()
+    return state
+
+
+def set_random_state(state: dict) -> None:
+    """Restore what :func:`get_random_state` returned."""
+    version, python, gauss = state['python']
+    random.setstate((version, tuple(python), gauss))
+    keys, position, has_gauss, cached = state['numpy']
+    np.random.set_state(('MT19937', keys.numpy().astype(np.uint32), position,
+                         has_gauss, cached))
+    torch.set_rng_state(state['torch'])
+    if 'cuda' in state and torch.cuda.is_available():
+        torch.cuda.set_rng_state(state['cuda'])
+
+
+@contextlib.contextmanager
+def seeded(*entropy: int) -> Iterator[None]:
+    """Run a block with generators seeded from ``entropy``, then restore them.
+
+    Args:
+        entropy (int): Non-negative numbers; every tuple of them gives
+            streams of its own.
+    """
+    python, array = random.getstate(), np.random.get_state()
+    tensor = torch.get_rng_state()
+    seeds = np.random.SeedSequence(entropy).generate_state(3)
+    random.seed(int(seeds[0]))
+    np.random.seed(seeds[1])
+    torch.random.default_generator.manual_seed(int(seeds[2]))
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(array)
+        torch.set_rng_state(tensor)

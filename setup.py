@@ -1,0 +1,68 @@
+"""Packaging of mmseg_spwc in the OpenMMLab manner."""
+import shutil
+import sys
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+ROOT = Path(__file__).resolve().parent
+
+
+def read_version() -> str:
+    scope: dict = {}
+    exec((ROOT / 'mmseg_spwc/version.py').read_text(), scope)
+    return scope['__version__']
+
+
+def requirements(name: str) -> list:
+    lines = (ROOT / 'requirements' / f'{name}.txt').read_text().splitlines()
+    return [line for line in lines if line and not line.startswith('#')]
+
+
+def add_mim_folder() -> None:
+    """Put configs and tools under ``mmseg_spwc/.mim``.
+
+    MMEngine looks there for ``mmseg_spwc::`` inheritance. An editable
+    install gets links, so that an edited config takes effect at once; every
+    other install gets copies.
+    """
+    editable = any(word in sys.argv for word in ('develop', 'editable_wheel'))
+    building = any(
+        word in sys.argv for word in ('bdist_wheel', 'install', 'build'))
+    if not (editable or building):
+        return
+    mim = ROOT / 'mmseg_spwc/.mim'
+    shutil.rmtree(mim, ignore_errors=True)
+    mim.mkdir()
+    for folder in ('configs', 'tools'):
+        if editable:
+            (mim / folder).symlink_to(ROOT / folder, target_is_directory=True)
+        else:
+            shutil.copytree(
+                ROOT / folder,
+                mim / folder,
+                ignore=shutil.ignore_patterns('__pycache__'))
+
+
+if __name__ == '__main__':
+    add_mim_folder()
+    setup(
+        name='mmseg_spwc',
+        version=read_version(),
+        description='Continual learning for MMSegmentation and MMPretrain: '
+        'self-paced weight consolidation and its peers',
+        long_description=(ROOT / 'README.md').read_text(encoding='utf-8'),
+        long_description_content_type='text/markdown',
+        license='Apache-2.0',
+        python_requires='>=3.10,<3.13',
+        packages=find_packages(include=('mmseg_spwc', 'mmseg_spwc.*')),
+        package_data={'mmseg_spwc': ['*.json', '.mim/**/*']},
+        # torch and mmcv are the user's choice (CPU or CUDA build, lite or
+        # full); mmseg_spwc.compat says which one is missing
+        install_requires=requirements('runtime'),
+        extras_require={
+            'cls': requirements('cls'),
+            'optional': requirements('optional'),
+            'tests': requirements('tests'),
+        },
+        zip_safe=False)

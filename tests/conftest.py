@@ -1,0 +1,63 @@
+"""Fixtures that several test files share."""
+from pathlib import Path
+
+import pytest
+import torch
+
+import mmseg_spwc  # noqa: F401  (before anything of mmseg)
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(autouse=True, scope='session')
+def one_thread():
+    """Two test processes share two cores."""
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def private_cache(tmp_path_factory, monkeypatch):
+    """Keep class indices of tests out of the user's cache."""
+    folder = tmp_path_factory.getbasetemp() / 'cache'
+    monkeypatch.setenv('MMSEG_SPWC_CACHE', str(folder))
+
+
+@pytest.fixture(scope='session')
+def shapes_root(tmp_path_factory) -> Path:
+    """A small generated data set in VOC layout, 48 px."""
+    from mmseg_spwc.datasets.shapes import generate_shapes
+    root = tmp_path_factory.mktemp('data') / 'shapes'
+    generate_shapes(root, num_train=96, num_val=24, size=48, seed=0)
+    return root
+
+
+@pytest.fixture
+def tiny_config(shapes_root, tmp_path):
+    """Make the config of a sequence that trains in seconds."""
+    from mmengine.config import Config
+    from mmengine.registry import init_default_scope
+    init_default_scope('mmseg')
+
+    def make(leaf: str = 'configs/demo/finetune_shapes-6-1.py',
+             **options) -> Config:
+        cfg = Config.fromfile(ROOT / leaf)
+        cfg.merge_from_dict({
+            'work_dir': str(tmp_path / 'run'),
+            'experiment_name': 'tiny',
+            'data_root': str(shapes_root),
+            'crop_size': 48,
+            'total_batch_size': 8,
+            'scenario.name': None,
+            'scenario.steps': [[1, 2, 3, 4], [5, 6, 7], [8, 9, 10]],
+            'train_dataloader.num_workers': 0,
+            'train_dataloader.persistent_workers': False,
+            'test_dataloader.num_workers': 0,
+            'train_cfg.max_epochs': 2,
+            'schedule.later.train_cfg.max_epochs': 2,
+            **options
+        })
+        for loader in (cfg.train_dataloader, cfg.test_dataloader):
+            loader.dataset.generate = None
+        return cfg
+
+    return make

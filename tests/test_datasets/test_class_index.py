@@ -1,0 +1,104 @@
+"""The class index: one scan, by name, checked."""
+import json
+import shutil
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from mmseg_spwc.datasets import class_index
+from mmseg_spwc.datasets.class_index import image_names, load_class_index
+
+
+class Source:
+    """Stands for a built mmseg data set."""
+
+    def __init__(self, folder, names, reduce_zero_label=False):
+        self.infos = [
+            dict(
+                img_path=str(folder / f'{n}.jpg'),
+                seg_map_path=str(folder / f'{n}.png'),
+                reduce_zero_label=reduce_zero_label) for n in names
+        ]
+
+    def __len__(self):
+        return len(self.infos)
+
+    def get_data_info(self, index):
+        return self.infos[index]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, values in dict(a=[0, 3], b=[0, 255], c=[7, 9, 255]).items():
+        mask = np.array(values * 4, dtype=np.uint8).reshape(4, -1)
+        Image.fromarray(mask).save(tmp_path / f'{name}.png')
+        (tmp_path / f'{name}.jpg').touch()
+    return tmp_path
+
+
+def index(folder, names, **kwargs):
+    source = Source(folder, names, **kwargs)
+    return load_class_index(source, image_names(source.infos, str(folder)),
+                            str(folder / 'cache'))
+
+
+def test_values_by_name_without_ignored(folder):
+    assert index(folder, 'abc') == dict(
+        a={0, 3}, b={0}, c={7, 9})
+
+
+def test_zero_label_is_reduced_as_mmseg_does(folder):
+    assert index(folder, 'ac', reduce_zero_label=True) == dict(
+        a={2}, c={6, 8})
+
+
+def test_second_time_reads_the_stored_scan(folder, monkeypatch):
+    first = index(folder, 'abc')
+    monkeypatch.setattr(class_index, 'track_parallel_progress', None)
+    assert index(folder, 'abc') == first
+    assert index(folder, 'cab') == first  # the order of the list is nothing
+
+
+def test_changed_mask_is_scanned_again(folder):
+    index(folder, 'abc')
+    Image.fromarray(np.full((5, 5), 4, np.uint8)).save(folder / 'a.png')
+    assert index(folder, 'abc')['a'] == {4}
+
+
+def test_broken_store_is_scanned_again(folder):
+    first = index(folder, 'abc')
+    stored = next((folder / 'cache').glob('*.json'))
+    stored.write_text('{"half')
+    assert index(folder, 'abc') == first
+    assert json.loads(stored.read_text())['version'] == 1
+
+
+@pytest.mark.parametrize('name, what', [('a.png', 'mask'), ('b.jpg', 'image')])
+def test_missing_file_is_named(folder, name, what):
+    (folder / name).unlink()
+    with pytest.raises(FileNotFoundError, match=f'1 of 3 {what}.*{name}'):
+        index(folder, 'abc')
+
+
+def test_colour_mask_is_refused(folder):
+    Image.fromarray(np.zeros((4, 4, 3), np.uint8)).save(folder / 'a.png')
+    with pytest.raises(ValueError, match='a.png has shape'):
+        index(folder, 'abc')
+
+
+def test_broken_mask_is_named(folder):
+    (folder / 'a.png').write_bytes(b'no picture')
+    with pytest.raises(ValueError, match='a.png cannot be read'):
+        index(folder, 'abc')
+
+
+def test_image_listed_twice_is_refused(folder):
+    with pytest.raises(ValueError, match='The image a is listed twice'):
+        index(folder, 'aba')
+
+
+def test_names_do_not_depend_on_the_place(folder, tmp_path_factory):
+    other = tmp_path_factory.mktemp('other') / 'data'
+    shutil.copytree(folder, other)
+    assert index(folder, 'abc') == index(other, 'abc')

@@ -1,0 +1,49 @@
+"""Typos at our level are found before anything runs."""
+import pytest
+
+from mmseg_spwc.engine.config_keys import ConfigError, check_keys, overrides
+
+
+def good() -> dict:
+    return dict(
+        scenario={}, method=dict(name='x'), model={1: 1},
+        train_dataloader={1: 1}, test_dataloader={1: 1}, train_cfg={1: 1},
+        optim_wrapper={1: 1}, crop_pad=3)
+
+
+def test_free_names_at_the_top_are_allowed():
+    check_keys(dict(good(), norm_cfg=1, my_pipeline=[]))
+
+
+@pytest.mark.parametrize('change, message', [
+    (dict(scenario=None), "no 'scenario'"),
+    (dict(method=dict(name='x', frist={})), "did you mean 'first'"),
+    (dict(method=dict(name='x', restrat=True)), "did you mean 'restart'"),
+    (dict(method=dict(restart=True)), 'no name'),
+    (dict(schedule=dict(latr={})), "did you mean 'later'"),
+    (dict(heldout=dict(ration=0.1)), "did you mean 'ratio'"),
+    (dict(total_batchsize=8), "did you mean 'total_batch_size'"),
+    (dict(self_pased={}), "did you mean 'self_paced'"),
+    (dict(backbone_weight='x'), "did you mean 'backbone_weights'"),
+])
+def test_typos_are_named(change, message):
+    with pytest.raises(ConfigError, match=message):
+        check_keys({**good(), **change})
+
+
+def test_misspelt_required_key_is_suggested():
+    cfg = good()
+    cfg['scenarios'] = cfg.pop('scenario')
+    with pytest.raises(ConfigError, match="is 'scenarios' a typo"):
+        check_keys(cfg)
+
+
+def test_single_steps_may_be_addressed():
+    check_keys(dict(good(), schedule=dict(step_3={})))
+
+
+def test_the_more_special_override_comes_last():
+    group = dict(every='e', first='f', later='l', step_2='s')
+    assert overrides(group, 'later', 2) == ['e', 'l', 's']
+    assert overrides(group, 'first', 0) == ['e', 'f']
+    assert overrides(None, 'first', 0) == []

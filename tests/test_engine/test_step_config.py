@@ -1,0 +1,105 @@
+"""The config of a step is a pure function of the sequence's."""
+import copy
+
+import pytest
+from mmengine.config import Config
+
+from mmseg_spwc.engine import step_config
+from mmseg_spwc.engine.config_keys import KEYS, ConfigError
+from mmseg_spwc.scenario import build_scenario
+
+
+@pytest.fixture
+def cfg(tiny_config):
+    return tiny_config()
+
+
+@pytest.fixture
+def scenario(cfg):
+    return build_scenario(cfg.scenario.to_dict())
+
+
+def test_pure_and_complete(cfg, scenario):
+    before = copy.deepcopy(cfg.to_dict())
+    first = step_config(cfg, scenario, 1)
+    assert step_config(cfg, scenario, 1).to_dict() == first.to_dict()
+    assert cfg.to_dict() == before
+    assert not set(first) & set(KEYS)
+
+
+def test_printed_config_is_the_config(cfg, scenario):
+    out = step_config(cfg, scenario, 1)
+    again = Config.fromstring(out.pretty_text, '.py')
+    assert again.to_dict() == out.to_dict()
+
+
+def test_channels_images_and_folders_follow_the_step(cfg, scenario):
+    for step, channels in enumerate([[5], [5, 3], [5, 3, 3]]):
+        out = step_config(cfg, scenario, step)
+        assert out.model.channels == channels
+        assert out.model.decode_head.num_classes == sum(channels)
+        assert out.train_dataloader.dataset.step == step
+        assert out.work_dir.endswith(f'step_{step:02d}')
+        assert out.visualizer.name.endswith(f'step_{step:02d}')
+    assert [out.train_dataloader.dataset.role, out.val_dataloader.dataset.role,
+            out.test_dataloader.dataset.role] == ['train', 'heldout', 'test']
+
+
+def test_heldout_images_are_training_images_seen_plainly(cfg, scenario):
+    out = step_config(cfg, scenario, 1)
+    inner = out.val_dataloader.dataset.dataset
+    assert inner.ann_file.endswith('train.txt')
+    assert inner.pipeline == out.test_dataloader.dataset.dataset.pipeline
+
+
+def test_schedule_and_method_override_in_that_order(cfg, scenario):
+    cfg.merge_from_dict({
+        'schedule.later.optim_wrapper.optimizer.lr': 0.5,
+        'method.later': dict(optim_wrapper=dict(optimizer=dict(lr=0.25))),
+        'method.step_2': dict(train_cfg=dict(max_epochs=7)),
+    })
+    rates = [
+        step_config(cfg, scenario, s).optim_wrapper.optimizer.lr
+        for s in range(3)
+    ]
+    assert rates == [0.05, 0.25, 0.25]
+    last = step_config(cfg, scenario, 2)
+    assert last.train_cfg.max_epochs == 7
+    assert last.param_scheduler[0].end == 7
+
+
+def test_restart_treats_every_step_as_a_first(cfg, scenario):
+    cfg.method.restart = True
+    out = step_config(cfg, scenario, 2)
+    assert out.optim_wrapper.optimizer.lr == 0.05
+    assert 'previous' not in str(out.custom_hooks)
+
+
+def test_total_batch_is_split_over_processes(cfg, scenario):
+    assert step_config(cfg, scenario, 0, 2).train_dataloader.batch_size == 4
+    with pytest.raises(ConfigError, match='cannot be split over 3'):
+        step_config(cfg, scenario, 0, 3)
+
+
+def test_no_held_out_slice_no_scoring(cfg, scenario):
+    cfg.heldout.ratio = 0
+    out = step_config(cfg, scenario, 0)
+    assert out.val_dataloader is None and out.val_cfg is None
+
+
+def test_other_models_are_refused(cfg, scenario):
+    cfg.model.type = 'CascadeEncoderDecoder'
+    with pytest.raises(ConfigError, match='CascadeEncoderDecoder'):
+        step_config(cfg, scenario, 0)
+
+
+def test_root_and_crop_reach_every_data_set(cfg, scenario):
+    cfg.data_root = 'elsewhere'
+    out = step_config(cfg, scenario, 0)
+    for loader in (out.train_dataloader, out.val_dataloader,
+                   out.test_dataloader):
+        assert loader.dataset.dataset.data_root == 'elsewhere'
+        sizes = [t['size'] for t in loader.dataset.dataset.pipeline
+                 if 'size' in t]
+        assert sizes == [48]
+    assert out.model.data_preprocessor.size == (48, 48)

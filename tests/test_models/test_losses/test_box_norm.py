@@ -1,0 +1,79 @@
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mmseg_spwc.models.losses.box_norm import box_gram, box_norm
+
+WINDOWS = (4, 8, 12, 16, 20, 24)
+
+
+def direct(delta, windows):
+    pooled = [F.avg_pool2d(delta, k, 1, k // 2) for k in windows]
+    norms = [p.flatten(1).norm(dim=1) for p in pooled]
+    return sum(norms) / len(norms)
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.integers(1, 30), st.integers(1, 30),
+    st.lists(st.integers(1, 24), min_size=1, max_size=3))
+def test_equals_pooling_for_any_size_and_window(height, width, windows):
+    delta = torch.randn(
+        2, 3, height, width, dtype=torch.float64, requires_grad=True)
+    weight = torch.tensor([1., -2.], dtype=torch.float64)
+    got, expected = box_norm(delta, windows), direct(delta, windows)
+    torch.testing.assert_close(got, expected)
+    torch.testing.assert_close(
+        torch.autograd.grad(got @ weight, delta),
+        torch.autograd.grad(expected @ weight, delta))
+
+
+@pytest.mark.parametrize('kind', ['noise', 'smooth', 'nearly_zero'])
+def test_float32_is_accurate(kind):
+    torch.manual_seed(0)
+    delta = torch.randn(2, 16, 32, 32)
+    delta = {
+        'noise': delta,
+        'smooth': 1 + 0.01 * delta,
+        'nearly_zero': 1e-8 * delta
+    }[kind].requires_grad_()
+    got, expected = box_norm(delta, WINDOWS), direct(delta.double(), WINDOWS)
+    torch.testing.assert_close(got.double(), expected, rtol=1e-5, atol=0)
+    gradient, = torch.autograd.grad(got.sum(), delta)
+    reference, = torch.autograd.grad(expected.sum(), delta)
+    assert (gradient - reference).norm() < 1e-5 * reference.norm()
+
+
+def test_even_windows_have_one_more_position_than_pixels():
+    """A single pixel lies under 2 x 2 windows of side 4, or 1 of side 3."""
+    pixel = torch.ones(1, 1, 1, 1)
+    assert box_norm(pixel, (4, )).item() == pytest.approx(math.sqrt(4) / 16)
+    assert box_norm(pixel, (3, )).item() == pytest.approx(1 / 9)
+
+
+def test_one_zero_image_leaves_the_other_alone():
+    delta = torch.stack([torch.zeros(2, 4, 4), torch.ones(2, 4, 4)])
+    delta.requires_grad_()
+    norm = box_norm(delta, (4, ))
+    norm.sum().backward()
+    assert norm[0] == 0 and norm[1] > 0
+    assert torch.equal(delta.grad[0], torch.zeros(2, 4, 4))
+    assert (delta.grad[1] > 0).all()
+
+
+def test_strided_input():
+    delta = torch.randn(2, 3, 6, 8).to(memory_format=torch.channels_last)
+    torch.testing.assert_close(
+        box_norm(delta, (4, )), box_norm(delta.contiguous(), (4, )))
+
+
+def test_matrices_are_cached_and_fit_for_training():
+    """Also if they were first asked for in inference mode."""
+    with torch.inference_mode():
+        first = box_gram(5, 4, torch.device('cpu'), torch.float32)
+    assert not first.is_inference()
+    assert box_gram(5, 4, torch.device('cpu'), torch.float32) is first

@@ -1,0 +1,209 @@
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mmseg_spwc.models.pseudo_label import (
+    EntropyThresholds,
+    histogram_quantile,
+    normalised_entropy,
+    plop_quantile,
+    pseudo_labels,
+)
+
+
+def entropy_of(scores, num_classes, compat):
+    """Entropy of one pixel's logits, in plain Python."""
+    exps = [math.exp(s) for s in scores]
+    probs = [e / sum(exps) for e in exps]
+    if compat is None:
+        total = -sum(p * math.log(p) for p in probs)
+        return total / math.log(len(probs))
+    mean = -sum(p * math.log(p + 1e-8) for p in probs) / len(probs)
+    return mean / math.log(len(probs)) / math.log(num_classes)
+
+
+def draw(num_old=4, num_new=2, size=6):
+    torch.manual_seed(0)
+    old_logits = 2 * torch.randn(3, num_old, size, size)
+    labels = torch.randint(0, num_old + num_new, (3, size, size))
+    labels[labels < num_old] = 0
+    labels[0, 0] = 255
+    labels[2][labels[2] == 0] = num_old  # an image without background
+    return old_logits, labels
+
+
+@pytest.mark.parametrize('compat', [None, 'plop'])
+def test_entropy(compat):
+    old_logits, _ = draw()
+    got = normalised_entropy(old_logits, 6, compat)
+    for b, h, w in torch.cartesian_prod(*map(torch.arange, got.shape)):
+        scores = old_logits[b, :, h, w].tolist()
+        assert got[b, h, w].item() == pytest.approx(
+            entropy_of(scores, 6, compat), rel=1e-5)
+
+
+@pytest.mark.parametrize('num_old, published', [(11, 0.0366), (16, 0.0221),
+                                                (20, 0.0164), (101, 0.0021)])
+def test_bounds(num_old, published):
+    uniform = torch.zeros(1, num_old, 1, 1)
+    assert normalised_entropy(uniform, num_old + 1).item() == pytest.approx(1)
+    bound = normalised_entropy(uniform, num_old + 1, 'plop').item()
+    assert bound == pytest.approx(published, abs=6e-5)
+    assert bound == pytest.approx(
+        1 / (num_old * math.log(num_old + 1)), rel=1e-4)
+
+
+def test_certain_predictions_have_no_entropy():
+    certain = torch.tensor([1e4, -1e4, -1e4]).view(1, 3, 1, 1)
+    assert normalised_entropy(certain, 4) == 0
+    assert normalised_entropy(torch.randn(1, 1, 2, 2), 2).sum() == 0
+
+
+@pytest.mark.parametrize('compat', [None, 'plop'])
+def test_histogram_counts_background_by_class_and_entropy(compat):
+    old_logits, labels = draw()
+    entropies = EntropyThresholds(6, bins=100, compat=compat)
+    expected = torch.zeros(6, 100, dtype=torch.long)
+    for b, h, w in torch.cartesian_prod(*map(torch.arange, labels.shape)):
+        if labels[b, h, w] < 4:
+            scores = old_logits[b, :, h, w].tolist()
+            value = entropy_of(scores, 6, compat)
+            expected[scores.index(max(scores)), int(100 * value)] += 1
+    entropies.update(old_logits, labels, 4)
+    assert torch.equal(entropies.histogram, expected)
+    # a second process's counts can be added
+    entropies.update(old_logits, labels, 4)
+    assert torch.equal(entropies.histogram, 2 * expected)
+
+
+@pytest.mark.parametrize('portion', [0.2, 0.5, 0.8])
+def test_thresholds_are_quantiles(portion):
+    torch.manual_seed(0)
+    old_logits = 2 * torch.randn(2, 3, 60, 60)
+    entropies = EntropyThresholds(4)
+    entropies.update(old_logits, torch.zeros(2, 60, 60).long(), 3)
+    thresholds = entropies.thresholds(portion=portion)
+    assert thresholds.shape == (4, )
+    values = normalised_entropy(old_logits, 4)
+    for c in range(3):
+        mine = values[old_logits.argmax(dim=1) == c]
+        assert thresholds[c].item() == pytest.approx(
+            mine.quantile(portion).item(), abs=0.01)
+    assert thresholds[3].item() == pytest.approx(0.001)  # never predicted
+
+
+def test_floor():
+    old_logits = torch.tensor([1e3, 0.]).view(1, 2, 1, 1).expand(1, 2, 4, 4)
+    entropies = EntropyThresholds(3)
+    entropies.update(old_logits, torch.zeros(1, 4, 4).long(), 2)
+    assert entropies.thresholds(floor=0.3).tolist() == pytest.approx([.3] * 3)
+    # all in the first bin: taken as spread evenly over it
+    assert entropies.thresholds()[0].item() == pytest.approx(0.005)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.integers(0, 9), min_size=10, max_size=10).filter(any),
+       st.sampled_from([0., 0.25, 0.5, 1.]))
+def test_quantile_lies_in_the_right_bin(counts, portion):
+    value = histogram_quantile(torch.tensor([counts]), portion).item()
+    samples = [i for i, n in enumerate(counts) for _ in range(n)]
+    rank = max(math.ceil(portion * len(samples)) - 1, 0)
+    assert samples[rank] - 1e-5 <= 10 * value <= samples[rank] + 1 + 1e-5
+
+
+def published_search(counts, portion):
+    """The published loop: the running sum grows by the bin's index."""
+    target, running, bins = sum(counts) * portion, 0, len(counts)
+    for index in range(bins):
+        if running <= target <= running + counts[index]:
+            break
+        running += index
+    if counts[index] == 0:
+        return math.copysign(math.inf, target - running)
+    return (index + (target - running) / counts[index]) / bins
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.lists(st.integers(0, 60), min_size=10, max_size=10).filter(any),
+    st.sampled_from([0.3, 0.5]))
+def test_published_quantile(counts, portion):
+    got = plop_quantile(torch.tensor([counts]), portion).item()
+    expected = published_search(counts, portion)
+    assert math.isnan(got) or got == pytest.approx(expected, rel=1e-5)
+
+
+def test_published_quantile_by_hand():
+    bins = torch.zeros(3, 100, dtype=torch.long)
+    bins[0, 0], bins[0, 1] = 600, 400  # half in bin 0: 0.01 * 500 / 600
+    bins[1, :3] = torch.tensor([10, 9000, 20000])  # bins 0 and 1 too small
+    bins[2, 5] = 100000  # no bin fits before the counts run out
+    got = plop_quantile(bins, 0.5).tolist()
+    assert got[0] == pytest.approx(0.01 * 500 / 600)
+    assert got[1] == pytest.approx((2 + (14505 - 1) / 20000) / 100)
+    assert got[2] == pytest.approx((5 + (50000 - 10) / 100000) / 100)
+    bins[2, 5], bins[2, 6] = 40000, 60000
+    bins[2, 7:20] = 10  # bin 6 reaches 60000 + 15
+    bins[1] = 300  # 15000 in all, and bin 99 reaches no further than 5151
+    assert plop_quantile(bins, 0.5)[1].item() == pytest.approx(
+        0.99 + 0.01 * (15000 - 4950) / 300)
+    bins[1, 99] = 0
+    assert plop_quantile(bins, 0.5)[1] == math.inf
+
+
+@pytest.mark.parametrize('compat', [None, 'plop'])
+def test_labels_by_entropy(compat):
+    old_logits, labels = draw()
+    entropies = EntropyThresholds(6, compat=compat)
+    entropies.update(old_logits, labels, 4)
+    thresholds = entropies.thresholds()
+    got, factor = pseudo_labels(
+        old_logits, labels, 4, thresholds, compat=compat)
+    for b in range(3):
+        background = accepted = 0
+        for h, w in torch.cartesian_prod(torch.arange(6), torch.arange(6)):
+            label, scores = labels[b, h, w], old_logits[b, :, h, w].tolist()
+            if label < 4:
+                background += 1
+                best = scores.index(max(scores))
+                sure = entropy_of(scores, 6, compat) < thresholds[best]
+                accepted += sure
+                label = best if sure else 255
+            assert got[b, h, w] == label
+        if background:
+            assert 0 < accepted < background
+            assert factor[b].item() == pytest.approx(accepted / background)
+    assert factor[2] == (1 if compat is None else 0)
+
+
+def test_labels_by_confidence():
+    probabilities = torch.tensor([[.7, .3], [.4, .6], [.45, .55], [.1, .9]])
+    old_logits = probabilities.log().T.reshape(1, 2, 1, 4)
+    labels = torch.tensor([[[0, 0, 0, 2]]])
+    got, factor = pseudo_labels(old_logits, labels, 2, confidence=0.58)
+    assert got.tolist() == [[[0, 1, 255, 2]]]
+    assert factor.tolist() == pytest.approx([2 / 3])
+
+
+def test_labels_given_are_not_changed():
+    old_logits, labels = draw()
+    before = labels.clone()
+    pseudo_labels(old_logits, labels, 4, confidence=0.5)
+    assert torch.equal(labels, before)
+
+
+def test_wrong_arguments():
+    old_logits, labels = draw()
+    with pytest.raises(ValueError, match='either'):
+        pseudo_labels(old_logits, labels, 4)
+    with pytest.raises(ValueError, match='either'):
+        pseudo_labels(old_logits, labels, 4, torch.ones(6), confidence=.5)
+    with pytest.raises(ValueError, match='expected old logits'):
+        pseudo_labels(old_logits, labels, 3, confidence=.5)
+    with pytest.raises(ValueError, match='compat'):
+        EntropyThresholds(6, compat='mib')
+    with pytest.raises(ValueError, match='portion'):
+        EntropyThresholds(6).thresholds(portion=2)

@@ -1,0 +1,351 @@
+import copy
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mmseg.models.backbones import MobileNetV2, ResNet
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from mmseg_spwc.models.decode_heads import DeepLabV3CSSHead
+from mmseg_spwc.models.rc import (
+    add_branches,
+    export_branches,
+    import_branches,
+    is_branched,
+    merge_branches,
+)
+from mmseg_spwc.models.rc_layers import DoubledConv, FusedNorm, draw_shares
+
+
+class SharedNorm(nn.Module):
+    """Two convolutions under one norm, beside a pair of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4))
+        self.wide = nn.ModuleList(
+            [nn.Conv2d(4, 2, 1),
+             nn.Conv2d(4, 3, 3, padding=1)])
+        self.norm = nn.BatchNorm2d(5)
+
+    def rc_groups(self):
+        return [(['wide.0', 'wide.1'], 'norm')]
+
+    def forward(self, x):
+        x = self.stem(x)
+        return self.norm(torch.cat([conv(x) for conv in self.wide], dim=1))
+
+
+def resnet(depth):
+    return ResNet(depth, stem_channels=4, base_channels=4)
+
+
+NETWORKS = {
+    'basic_block': (lambda: resnet(18), r'\.conv[12]$'),
+    'bottleneck': (lambda: resnet(50), r'\.conv2$'),
+    'conv_module': (lambda: MobileNetV2(widen_factor=.25), r'conv\.1\.conv$'),
+    'shared_norm': (SharedNorm, 'wide'),
+    'all': (SharedNorm, None),
+}
+
+
+@pytest.fixture(params=NETWORKS)
+def case(request):
+    """A network with statistics of some past, in eval mode, and a match."""
+    torch.manual_seed(0)
+    build, match = NETWORKS[request.param]
+    net = build()
+    net.eval()
+    randomise(net)
+    return net, match
+
+
+@torch.no_grad()
+def randomise(net):
+    for layer in net.modules():
+        if isinstance(layer, nn.Conv2d):
+            layer.weight += 0.05 * torch.randn_like(layer.weight)
+        if isinstance(layer, _BatchNorm):
+            layer.weight.normal_()
+            layer.bias.normal_()
+            layer.running_mean.normal_()
+            layer.running_var.uniform_(0.5, 2)
+
+
+def run(net, size=32):
+    torch.manual_seed(1)
+    with torch.no_grad():
+        out = net(torch.randn(2, 3, size, size))
+    return out[-1] if isinstance(out, tuple) else out
+
+
+def assert_near(got, expected):
+    assert (got - expected).norm() < 1e-5 * expected.norm()
+
+
+def test_doubled_network_starts_as_the_plain_one(case):
+    net, match = case
+    before = run(net)
+    assert not is_branched(net)
+    assert add_branches(net, match) is net
+    assert is_branched(net)
+    torch.testing.assert_close(run(net), before)
+
+
+def test_merge_keeps_the_function_and_restores_the_tree(case):
+    net, match = case
+    plain = copy.deepcopy(net)
+    add_branches(net, match, frozen=False)
+    randomise(net)
+    before = run(net)
+    assert merge_branches(net) is net
+    assert not is_branched(net)
+    assert_near(run(net), before)
+    assert str(net) == str(plain)
+    assert [n for n, _ in net.named_parameters()
+            ] == [n for n, _ in plain.named_parameters()]
+    plain.load_state_dict(net.state_dict(), strict=True)
+    assert_near(run(plain), before)
+
+
+def test_merge_of_equal_branches_gives_the_plain_tensors_back(case):
+    net, match = case
+    before = copy.deepcopy(net.state_dict())
+    merge_branches(add_branches(net, match))
+    after = net.state_dict()
+    assert list(after) == list(before)
+    for name, value in before.items():
+        if 'wide' not in name or 'bias' not in name:
+            continue
+        # a bias before a norm moves into the mean
+        mean = {'wide.0.bias': slice(0, 2), 'wide.1.bias': slice(2, 5)}[name]
+        before['norm.running_mean'][mean] -= value
+        before[name] = torch.zeros_like(value)
+    if 'stem.0.bias' in before and match is None:
+        before['stem.1.running_mean'] -= before['stem.0.bias']
+        before['stem.0.bias'] = torch.zeros(4)
+    for name, value in before.items():
+        torch.testing.assert_close(after[name], value, msg=name)
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    st.sampled_from([1, 2, 4]), st.sampled_from([1, 3]),
+    st.integers(1, 2), st.integers(1, 2), st.booleans(),
+    st.floats(1e-5, 0.1))
+def test_merge_of_any_convolution(groups, side, stride, dilation, bias, eps):
+    net = nn.Sequential(
+        nn.Conv2d(4, 8, side, stride, 1, dilation, groups, bias),
+        nn.BatchNorm2d(8, eps=eps)).eval()
+    add_branches(net)
+    randomise(net)
+    with torch.no_grad():
+        net[1].old.weight[0] = net[1].new.weight[0] = 0  # a dead channel
+    x = torch.randn(2, 4, 9, 9)
+    # the definition: half the sum of both branches
+    expected = sum(
+        norm(conv(x)) for conv, norm in ((net[0].old, net[1].old),
+                                         (net[0].new, net[1].new))) / 2
+    torch.testing.assert_close(net(x), expected)
+    assert_near(merge_branches(net)(x), expected)
+    assert (net[0].bias is None) == (not bias)
+
+
+def test_merged_statistics_are_those_of_the_merged_map():
+    """So that the norm does in training mode what it does in evaluation."""
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6, momentum=1.))
+    add_branches(net, frozen=False, init='independent')
+    randomise(net)
+    x = torch.randn(64, 4, 20, 20)
+    net.train()(x)  # momentum 1: the statistics are those of this batch
+    merge_branches(net.eval())
+    fused = net(x)
+    torch.testing.assert_close(net.train()(x), fused, rtol=0.05, atol=0.05)
+
+
+def test_frozen_branch_stays(case):
+    net, match = case
+    add_branches(net, match)
+    net.train()
+    before = copy.deepcopy(net.state_dict())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, weight_decay=0.1)
+    torch.manual_seed(1)
+    out = net(torch.randn(4, 3, 64, 64))
+    out = out[-1] if isinstance(out, tuple) else out
+    out.square().sum().backward()
+    optimizer.step()
+    after = net.state_dict()
+    parts = [(n, m) for n, m in net.named_modules()
+             if isinstance(m, DoubledConv | FusedNorm)]
+    for name, part in parts:
+        for key in part.old.state_dict():
+            key = f'{name}.old.{key}'
+            assert torch.equal(after[key], before[key]), key
+        for key in part.new.state_dict():
+            key = f'{name}.new.{key}'
+            assert not torch.equal(after[key], before[key]), key
+
+
+def test_both_branches_train_at_the_first_step():
+    net = add_branches(SharedNorm(), frozen=False)
+    net(torch.randn(4, 3, 8, 8)).square().sum().backward()
+    assert all(p.requires_grad for p in net.parameters())
+    assert net.norm.old.training and net.norm.new.training
+    assert net.stem[0].old.weight.grad.abs().sum() > 0
+
+
+def test_merge_gives_back_what_trains():
+    net = add_branches(SharedNorm(), 'wide')
+    net.stem.requires_grad_(False)
+    merge_branches(net.train())
+    assert all(p.requires_grad for p in net.wide.parameters())
+    assert net.norm.training and net.norm.weight.requires_grad
+    assert not net.stem[0].weight.requires_grad
+
+
+def test_training_fuses_by_drawn_channels():
+    net = nn.Sequential(nn.Conv2d(3, 500, 1), nn.BatchNorm2d(500))
+    add_branches(net)
+    randomise(net)
+    net.train()
+    x = torch.randn(2, 3, 5, 5)
+    torch.manual_seed(7)
+    fused = net(x)
+    torch.manual_seed(7)
+    draws = torch.rand(500)
+    old, new = (norm(conv(x)) for conv, norm in ((net[0].old, net[1].old),
+                                                 (net[0].new, net[1].new)))
+    for c, draw in enumerate(draws):
+        share = 1 if draw < 0.33 else 0 if draw < 0.66 else 0.5
+        torch.testing.assert_close(
+            fused[:, c], share * old[:, c] + (1 - share) * new[:, c])
+
+
+def test_shares():
+    torch.manual_seed(0)
+    shares = draw_shares(30000)
+    for value, probability in ((1, 0.33), (0, 0.33), (0.5, 0.34)):
+        assert (shares == value).float().mean() == pytest.approx(
+            probability, abs=0.01)
+
+
+def test_evaluation_draws_nothing():
+    net = add_branches(SharedNorm()).eval()
+    state = torch.get_rng_state()
+    net(torch.randn(1, 3, 8, 8, generator=torch.Generator()))
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_checkpointed_blocks_draw_the_same_channels_twice():
+    gradients = []
+    for with_cp in (False, True):
+        torch.manual_seed(0)
+        net = ResNet(18, stem_channels=4, base_channels=4, with_cp=with_cp)
+        net.train()
+        add_branches(net, r'\.conv2$')
+        randomise(net)
+        x = torch.randn(2, 3, 64, 64)
+        net(x)[-1].square().sum().backward()
+        gradients.append([p.grad for p in net.parameters()
+                          if p.requires_grad])
+    for plain, recomputed in zip(*gradients, strict=True):
+        torch.testing.assert_close(plain, recomputed)
+
+
+def test_carried_branch_gives_a_quarter_and_three_quarters():
+    net = add_branches(SharedNorm().eval())
+    randomise(net)
+    x = torch.randn(2, 3, 9, 9)
+    stem = [n(c(x)) for c, n in ((net.stem[0].old, net.stem[1].old),
+                                 (net.stem[0].new, net.stem[1].new))]
+    branches = export_branches(net)
+    assert set(branches) == set(SharedNorm().state_dict())
+    merge_branches(net)
+    add_branches(net, init='carry', branches=branches)
+    assert_near(net.stem(x), stem[0] / 4 + 3 * stem[1] / 4)
+    maps = net.stem(x)
+    old, new = (norm(torch.cat([getattr(c, b)(maps) for c in net.wide], 1))
+                for b, norm in (('old', net.norm.old), ('new', net.norm.new)))
+    assert_near(net(x), (old + new) / 2)
+    torch.testing.assert_close(net.wide[1].new.weight,
+                               branches['wide.1.weight'])
+
+
+def test_independent_kernels_keep_the_spread():
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Conv2d(64, 64, 3, bias=False), nn.BatchNorm2d(64))
+    add_branches(net, frozen=False, init='independent')
+    old, new = net[0].old.weight, net[0].new.weight
+    assert new.std().item() == pytest.approx(old.std().item(), rel=0.02)
+    correlation = torch.corrcoef(torch.stack([old.flatten(), new.flatten()]))
+    assert abs(correlation[0, 1]) < 0.02
+
+
+def test_published_parameter_counts():
+    """58.04 M plain, 94.08 M doubled, 36.04 M of them frozen."""
+    with torch.device('meta'):
+        net = nn.ModuleDict(
+            dict(
+                backbone=ResNet(101, strides=(1, 2, 2, 1)),
+                head=DeepLabV3CSSHead(num_classes=21)))
+        # the literature's classifier
+        net.head.conv_seg = nn.Conv2d(256, 21, 1)
+
+    def millions(parameters):
+        return round(sum(p.numel() for p in parameters) / 1e6, 2)
+
+    assert millions(net.parameters()) == 58.04
+    add_branches(net, r'layer\d\.\d+\.conv2$|aspp_convs')
+    assert millions(net.parameters()) == 94.08
+    assert millions(
+        p for p in net.parameters() if not p.requires_grad) == 36.04
+    assert sum(isinstance(m, FusedNorm) for m in net.modules()) == 34
+
+
+def test_literature_head_merges():
+    torch.manual_seed(0)
+    head = DeepLabV3CSSHead(8, 4, num_classes=3).eval()
+    add_branches(head, 'aspp_convs')
+    randomise(head)
+    x = [torch.randn(2, 8, 16, 16)]
+    before = head(x)
+    assert_near(merge_branches(head)(x), before)
+
+
+@pytest.mark.parametrize(
+    'kwargs, message',
+    [(dict(match='nothing'), 'no convolution'),
+     (dict(match=r'wide\.0'), r'wide\.1'),
+     (dict(init='random'), 'init must be'),
+     (dict(init='carry'), 'needs the branches'),
+     (dict(branches={}), 'no other init')])
+def test_wrong_arguments(kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        add_branches(SharedNorm(), **kwargs)
+
+
+@pytest.mark.parametrize(
+    'layers, message',
+    [([nn.Conv2d(3, 4, 1), nn.ReLU()], 'found no batch norm'),
+     ([nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4, affine=False)], 'affine'),
+     ([nn.Conv2d(3, 4, 1), nn.BatchNorm2d(8)], '8 channels')])
+def test_wrong_networks(layers, message):
+    with pytest.raises(ValueError, match=message):
+        add_branches(nn.Sequential(*layers), '0')
+
+
+def test_branches_of_another_network():
+    net = add_branches(SharedNorm())
+    with pytest.raises(KeyError, match=r'stem\.0'):
+        import_branches(net, {})
+
+
+def test_predicate_and_second_call():
+    net = add_branches(SharedNorm(), lambda name: name == 'stem.0')
+    assert isinstance(net.stem[0], DoubledConv)
+    add_branches(net, 'wide')  # what is doubled already is left alone
+    assert isinstance(net.stem[0].old, nn.Conv2d)
+    assert isinstance(net.norm, FusedNorm)

@@ -1,0 +1,125 @@
+"""The student: grown heads, a hidden teacher, losses that ask by name."""
+import copy
+
+import pytest
+import torch
+from mmengine.structures import PixelData
+from mmseg.structures import SegDataSample
+from torch import nn
+
+from mmseg_spwc.engine import step_config
+from mmseg_spwc.models.loss_inputs import LossInputs
+from mmseg_spwc.registry import MODELS
+from mmseg_spwc.scenario import build_scenario
+
+
+def build(cfg, step, **losses):
+    scenario = build_scenario(cfg.scenario.to_dict())
+    config = step_config(cfg, scenario, step).model
+    config.losses.update(losses)
+    return MODELS.build(config)
+
+
+def batch(channels=8, size=48):
+    torch.manual_seed(0)
+    labels = torch.randint(0, channels, (2, 1, size, size))
+    labels[:, :, :4] = 255
+    samples = [
+        SegDataSample(
+            gt_sem_seg=PixelData(data=label),
+            metainfo=dict(img_shape=(size, size), ori_shape=(size, size),
+                          pad_shape=(size, size)))
+        for label in labels
+    ]
+    return torch.randn(2, 3, size, size), samples
+
+
+class AsksForNothing(nn.Module):
+
+    def forward(self, logits):
+        return logits.square().mean()
+
+
+class AsksTooMuch(nn.Module):
+
+    def forward(self, logits, moon):
+        return logits.sum()
+
+
+def test_loss_is_mmsegs_cross_entropy(tiny_config):
+    model = build(tiny_config(), 1)
+    inputs, samples = batch()
+    model.eval()
+    ours = model.loss(inputs, samples)
+    theirs = model.decode_head.loss(model.extract_feat(inputs), samples, None)
+    torch.testing.assert_close(ours['loss_pixel'], theirs['loss_ce'])
+    torch.testing.assert_close(ours['acc_seg'], theirs['acc_seg'].squeeze())
+
+
+def test_teacher_is_hidden_frozen_and_moves_along(tiny_config):
+    student, teacher = build(tiny_config(), 1), build(tiny_config(), 0)
+    keys, count = set(student.state_dict()), len(list(student.parameters()))
+    student.set_teacher(teacher)
+    assert set(student.state_dict()) == keys
+    assert len(list(student.parameters())) == count
+    student.train()
+    assert not teacher.training
+    assert not any(p.requires_grad for p in teacher.parameters())
+    student.double()
+    assert next(teacher.parameters()).dtype == torch.float64
+
+
+def test_one_teacher_pass_a_batch_and_none_without_need(tiny_config):
+    kd = dict(type='mmseg_spwc.UnbiasedDistillationLoss')
+    for losses, passes in ((dict(), 0), (dict(kd=kd, again=kd), 1)):
+        student, teacher = (build(tiny_config(), 1, **losses),
+                            build(tiny_config(), 0))
+        assert student.needs_teacher == bool(losses)
+        student.set_teacher(teacher)
+        calls = []
+        teacher.backbone.register_forward_hook(lambda *_: calls.append(1))
+        student.loss(*batch())
+        assert len(calls) == passes
+
+
+def test_distillation_without_a_teacher_is_explained(tiny_config):
+    model = build(
+        tiny_config(), 1, kd=dict(type='mmseg_spwc.UnbiasedDistillationLoss'))
+    with pytest.raises(RuntimeError, match='previous model'):
+        model.loss(*batch())
+
+
+def test_losses_get_what_they_ask_for(tiny_config):
+    model = build(tiny_config(), 1)
+    inputs, samples = batch()
+    labels = torch.stack([s.gt_sem_seg.data.squeeze(0) for s in samples])
+    inputs_of_losses = LossInputs(model, inputs, labels)
+    value = inputs_of_losses.call(AsksForNothing())
+    torch.testing.assert_close(value, inputs_of_losses.logits.square().mean())
+    assert (inputs_of_losses.num_old, inputs_of_losses.num_new) == (5, 3)
+    with pytest.raises(TypeError, match="asks for 'moon'"):
+        inputs_of_losses.call(AsksTooMuch())
+
+
+def test_features_are_the_stages_the_decoder_and_the_logits(tiny_config):
+    model = build(tiny_config(), 1)
+    outputs = model.tapped_forward(batch()[0])
+    stages = model.extract_feat(batch()[0])
+    assert len(outputs.features) == len(stages) + 2
+    decoded, logits = outputs.features[-2:]
+    torch.testing.assert_close(model.decode_head.conv_seg(decoded), logits)
+    assert logits is outputs.logits
+
+
+def test_auxiliary_heads_learn_by_the_pixel_loss(tiny_config):
+    cfg = tiny_config()
+    head = copy.deepcopy(cfg.model.decode_head)
+    head.loss_decode = dict(type='CrossEntropyLoss', loss_weight=0.4)
+    cfg.model.auxiliary_head = head
+    model = build(cfg, 1).eval()
+    assert model.auxiliary_head.conv_seg.channels == (5, 3)
+    inputs, samples = batch()
+    losses = model.loss(inputs, samples)
+    theirs = model.auxiliary_head.loss(
+        model.extract_feat(inputs), samples, None)
+    torch.testing.assert_close(losses['loss_aux_0'], theirs['loss_ce'])

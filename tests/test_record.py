@@ -1,0 +1,89 @@
+"""What a run leaves behind, and how it is read."""
+import copy
+import csv
+import io
+import json
+import math
+
+import pytest
+
+from mmseg_spwc.record import Record, RecordError
+
+
+def entry(step, iou, base=2):
+    means = dict(base=sum(iou[:base]) / base, base_no_bg=iou[1],
+                 new=None if len(iou) == base else iou[base],
+                 all=sum(iou) / len(iou), all_no_bg=iou[1])
+    return dict(
+        step=step, classes=['background', 'a', 'b', 'c'][:len(iou)],
+        class_ids=list(range(len(iou))), iou=iou, miou=means,
+        pixel_accuracy=0.5, mean_accuracy=0.4,
+        kpi={'split': 'heldout', 'class': iou, 'step': [0.5]},
+        images=dict(train=5), parameters=10, checkpoint='step_00/final.pth',
+        cost=dict(wall_time=1.5, peak_memory=3))
+
+
+@pytest.fixture
+def record():
+    run = dict(name='x', config='a = 1\n', config_hash='0', seed=1,
+               command='train', packages={}, commit=None, world_size=1)
+    record = Record.new('segmentation', run, dict(hash='h'), 'Finetune')
+    record.add_step(entry(0, [0.9, 0.7]))
+    record.add_step(entry(1, [0.8, 0.2, 0.5]))
+    return record
+
+
+def test_round_trip(record, tmp_path):
+    record.write(tmp_path)
+    again = Record.read(tmp_path)
+    assert again.content == record.content
+    assert again.finished_steps == [0, 1]
+    assert again.step(1)['iou'] == [0.8, 0.2, 0.5]
+
+
+def test_average_is_the_mean_over_steps(record):
+    assert math.isclose(record.content['summary']['average_miou'],
+                        (0.8 + 0.5) / 2)
+    assert math.isclose(record.content['summary']['all'], 0.5)
+
+
+def test_csv_has_a_row_a_step_and_a_column_a_class(record, tmp_path):
+    record.write(tmp_path)
+    rows = list(csv.DictReader(
+        io.StringIO((tmp_path / 'results.csv').read_text())))
+    assert [row['step'] for row in rows] == ['0', '1']
+    assert rows[0]['b'] == '' and float(rows[1]['b']) == 0.5
+    assert float(rows[1]['mIoU_all']) == 0.5
+
+
+@pytest.mark.parametrize('change, message', [
+    (lambda c: c.update(version=2), 'version 2'),
+    (lambda c: c.update(schema='other'), 'not a record'),
+    (lambda c: c.pop('scenario'), 'scenario'),
+    (lambda c: c['steps'][0].update(iou=[63.1, 0.1]), r'\$.steps\[0\].iou'),
+    (lambda c: c['steps'][0].pop('cost'), 'cost'),
+    (lambda c: c.update(status='lost'), 'status'),
+])
+def test_wrong_records_are_refused(record, tmp_path, change, message):
+    content = copy.deepcopy(record.content)
+    change(content)
+    (tmp_path / 'record.json').write_text(json.dumps(content))
+    with pytest.raises(RecordError, match=message):
+        Record.read(tmp_path)
+
+
+def test_missing_and_broken_files(tmp_path):
+    with pytest.raises(RecordError, match='no record'):
+        Record.read(tmp_path)
+    (tmp_path / 'record.json').write_text('{"schema"')
+    with pytest.raises(RecordError, match='no JSON'):
+        Record.read(tmp_path)
+
+
+def test_invalid_content_is_never_written(record, tmp_path):
+    record.write(tmp_path)
+    before = (tmp_path / 'record.json').read_text()
+    record.steps[0]['pixel_accuracy'] = float('nan')
+    with pytest.raises((RecordError, ValueError)):
+        record.write(tmp_path)
+    assert (tmp_path / 'record.json').read_text() == before

@@ -1,0 +1,42 @@
+"""Print a config, or exactly what one step of it will run.
+
+    python tools/misc/print_config.py CONFIG [--step N] [--cfg-options K=V]
+"""
+import argparse
+import sys
+
+from mmengine.config import DictAction
+
+
+def parse_args() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='Print a config')
+    parser.add_argument('config', help='config of the sequence')
+    parser.add_argument('--step', type=int, help='the step, from 0')
+    parser.add_argument(
+        '--cfg-options',
+        nargs='+',
+        action=DictAction,
+        help='overrides of the config, as key=value')
+    return parser.parse_args()
+
+
+def main() -> int:
+    args = parse_args()
+    import mmseg_spwc  # noqa: F401  (before anything of mmseg)
+    from mmseg_spwc.engine.config_keys import check_keys
+    from mmseg_spwc.engine.errors import user_errors
+    from mmseg_spwc.engine.launch import load_config
+    from mmseg_spwc.engine.step_config import step_config
+    from mmseg_spwc.scenario import build_scenario
+    with user_errors():
+        cfg = load_config(args)
+        if args.step is not None:
+            check_keys(cfg)
+            scenario = build_scenario(cfg.scenario.to_dict())
+            cfg = step_config(cfg, scenario, args.step)
+        print(cfg.pretty_text)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
