@@ -1,4 +1,4 @@
-"""Makes today's OpenMMLab stack importable; does nothing where nothing is wrong.
+"""Makes today's OpenMMLab stack importable, and acts only where it is not.
 
 Every function here probes for one fault before it acts and can be deleted
 when the fault is gone upstream. None of them ever returns a made-up result:
@@ -12,7 +12,7 @@ import sys
 import types
 import warnings
 
-# distribution names, the lowest supported version and the first unsupported one
+# distributions, the lowest supported version, the first unsupported one
 REQUIRED = {
     'torch': (('torch', ), '2.1', '3'),
     'mmengine': (('mmengine', 'mmengine-lite'), '0.10.0', '1.0'),

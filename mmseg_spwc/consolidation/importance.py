@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from .fisher_labels import LABELS
+from .layer_sums import ABSOLUTE, SQUARE, Statistic
 from .model_sums import Forward
 from .per_sample import PerSampleGradients
 from .side_effects import no_side_effects
@@ -81,7 +82,7 @@ def fisher_sum(model: nn.Module,
         raise ValueError(
             f'labels must be one of {list(LABELS)}, got {labels!r}')
     cotangents = partial(LABELS[labels], ignore_index=ignore_index)
-    return _importance_sum(model, batches, cotangents, torch.square,
+    return _importance_sum(model, batches, cotangents, SQUARE,
                            n_samples, forward)
 
 
@@ -104,12 +105,12 @@ def mas_sum(model: nn.Module,
             n_samples: int | None = None,
             forward: Forward | None = None) -> ImportanceSum:
     """:func:`mas_importance` as sums and count."""
-    return _importance_sum(model, batches, _of_squared_norm, torch.abs,
+    return _importance_sum(model, batches, _of_squared_norm, ABSOLUTE,
                            n_samples, forward)
 
 
 def _importance_sum(model: nn.Module, batches: Iterable[Batch],
-                    cotangents: Cotangents, stat: Callable[[Tensor], Tensor],
+                    cotangents: Cotangents, stat: Statistic,
                     n_samples: int | None,
                     forward: Forward | None) -> ImportanceSum:
     total = ImportanceSum()
@@ -142,7 +143,7 @@ def _limited(batches: Iterable[Batch], n_samples: int | None
             raise TypeError(
                 'batches must hold tensors or pairs of inputs and labels, '
                 f'got {type(inputs).__name__}')
-        yield inputs[:left], None if labels is None else labels[:left]
+        yield inputs[:left].detach(), None if labels is None else labels[:left]
         if left is not None:
             left -= len(inputs)
             if left <= 0:

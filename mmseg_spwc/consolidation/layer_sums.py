@@ -6,16 +6,26 @@ square and absolute value go through products, :math:`\sum_i g_i^2 =
 (\delta^2)^\top a^2` needs no per-sample gradient when a sample is a vector.
 """
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call, vjp, vmap
 
-Statistic = Callable[[Tensor], Tensor]  # torch.square or torch.abs
-
 # numbers held at once for per-sample gradients, 128 MB in float32
 BUDGET = 2**25
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A function of gradients with f(xy) = f(x)f(y), and its running sum."""
+    of: Callable[[Tensor], Tensor]
+    add_: Callable[[Tensor, Tensor], Tensor]  # (total, gradient)
+
+
+SQUARE = Statistic(torch.square, lambda total, g: total.addcmul_(g, g))
+ABSOLUTE = Statistic(torch.abs, lambda total, g: total.add_(g.abs()))
 
 
 def chunks(batch: int, numel: int) -> Iterator[slice]:
@@ -31,12 +41,12 @@ def linear_sums(layer: nn.Linear, a: Tensor, delta: Tensor, batch: int,
     a = a.reshape(batch, -1, layer.in_features)  # (B, L, I)
     delta = delta.reshape(batch, -1, layer.out_features)  # (B, L, O)
     if a.shape[1] == 1:
-        weight = stat(delta[:, 0]).mT @ stat(a[:, 0])
+        weight = stat.of(delta[:, 0]).mT @ stat.of(a[:, 0])
     else:
         weight = torch.zeros_like(layer.weight)
-        for part in chunks(batch, weight.numel()):
-            weight += stat(delta[part].mT @ a[part]).sum(0)
-    return {'weight': weight, 'bias': stat(delta.sum(1)).sum(0)}
+        for tokens, d in zip(a, delta, strict=True):
+            stat.add_(weight, d.mT @ tokens)
+    return {'weight': weight, 'bias': stat.of(delta.sum(1)).sum(0)}
 
 
 def conv2d_sums(layer: nn.Conv2d, a: Tensor, delta: Tensor, batch: int,
@@ -44,18 +54,18 @@ def conv2d_sums(layer: nn.Conv2d, a: Tensor, delta: Tensor, batch: int,
     """Closed form for ``nn.Conv2d`` by unfolding its input into patches."""
     if layer.padding_mode != 'zeros' or isinstance(layer.padding, str):
         return any_layer_sums(layer, a, delta, batch, stat)
-    groups, weight = layer.groups, torch.zeros_like(layer.weight)
-    delta = delta.flatten(2).unflatten(1, (groups, -1))  # (B, G, O/G, L)
-    patch = layer.weight[0].numel() * groups * delta.shape[-1]
-    for part in chunks(batch, patch + weight.numel()):
-        patches = F.unfold(a[part], layer.kernel_size, layer.dilation,
+    weight = torch.zeros_like(layer.weight)
+    by_group = (layer.groups, -1)
+    delta = delta.flatten(2).unflatten(1, by_group)  # (B, G, O/G, L)
+    # one by one: a sum over samples that are all in memory is slower
+    for image, d in zip(a, delta, strict=True):
+        patches = F.unfold(image, layer.kernel_size, layer.dilation,
                            layer.padding, layer.stride)
-        patches = patches.unflatten(1, (groups, -1))  # (b, G, I/G*k*k, L)
-        grads = delta[part] @ patches.mT  # (b, G, O/G, I/G*k*k)
-        weight += stat(grads).sum(0).reshape(weight.shape)
+        patches = patches.unflatten(0, by_group)  # (G, I/G*k*k, L)
+        stat.add_(weight, (d @ patches.mT).reshape(weight.shape))
     return {
         'weight': weight,
-        'bias': stat(delta.sum(-1)).sum(0).flatten(),
+        'bias': stat.of(delta.sum(-1)).sum(0).flatten(),
     }
 
 
@@ -73,14 +83,14 @@ def any_layer_sums(layer: nn.Module, a: Tensor, delta: Tensor, batch: int,
     numel = sum(p.numel() for p in params.values()) + a[0].numel()
     for part in chunks(batch, numel):
         for name, grads in vmap(gradient)(a[part], delta[part]).items():
-            sums[name] += stat(grads).sum(0)
+            sums[name] += stat.of(grads).sum(0)
     return sums
 
 
 def fits(layer: nn.Module, a: Tensor, delta: Tensor, batch: int) -> bool:
     """Whether the shapes allow :func:`layer_sums` to find the samples."""
     if type(layer) is nn.Linear:
-        return a.numel() % (batch * layer.in_features) == 0
+        return a.dim() > 1 and len(a) % batch == 0
     return a.dim() > 1 and len(a) == len(delta) == batch
 
 

@@ -69,5 +69,5 @@ def model_sums(caller: Caller, params: Mapping[str, Tensor], inputs: Tensor,
     for part in chunks(len(inputs), sum(p.numel() for p in point.values())):
         grads = mapping(gradient)(inputs[part], cotangent[part])
         for name in sums:
-            sums[name] += stat(grads[f'model.{name}']).sum(0)
+            sums[name] += stat.of(grads[f'model.{name}']).sum(0)
     return sums

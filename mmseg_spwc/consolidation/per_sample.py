@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import vmap
 
-from .layer_sums import Statistic, fits, layer_sums
+from .layer_sums import SQUARE, Statistic, fits, layer_sums
 from .model_sums import Caller, Forward, model_sums, one_by_one
 from .tape import Tape
 
@@ -31,7 +31,7 @@ class PerSampleGradients:
         model: Any module, in evaluation mode, whose samples do not interact.
         forward: Called with the model and the inputs; returns the outputs,
             samples first.
-        stat: ``torch.square`` or ``torch.abs``.
+        stat: ``SQUARE`` or ``ABSOLUTE``.
     """
 
     def __init__(self, model: nn.Module, forward: Forward,
@@ -88,7 +88,8 @@ class PerSampleGradients:
                     f'layer {name!r} ran {tape.calls[name]} times, but once '
                     'for the first samples; the per-sample gradients of a '
                     'model that changes cannot be taken in batches')
-            yield from self._layer_sums(name, tape, len(outputs)).items()
+            yield from self._layer_sums(name, tape, len(outputs),
+                                        self.stat).items()
 
     def _rest_sums(self, inputs: Tensor, cotangent: Tensor) -> Sums:
         if not self._rest:
@@ -97,10 +98,11 @@ class PerSampleGradients:
             return model_sums(self._caller, self._rest, inputs, cotangent,
                               self.stat, self._map)
 
-    def _layer_sums(self, name: str, tape: Tape, batch: int) -> Sums:
+    def _layer_sums(self, name: str, tape: Tape, batch: int,
+                    stat: Statistic) -> Sums:
         layer = self.model.get_submodule(name)
         sums = layer_sums(layer, tape.inputs[name], tape.deltas[name], batch,
-                          self.stat)
+                          stat)
         prefix = f'{name}.' if name else ''
         return {
             prefix + own: value for own, value in sums.items()
@@ -110,8 +112,8 @@ class PerSampleGradients:
     def _plan(self, inputs: Tensor) -> None:
         """Find the parameters whose statistics can be read from a tape.
 
-        The probe differentiates the first sample only, so its sum over
-        samples must equal the statistic of the plain gradient. It does not
+        The probe differentiates the first sample only, so its sum of squares
+        over samples must equal the square of the plain gradient. It does not
         if a layer runs twice, shares a parameter, or keeps its samples
         elsewhere than in front.
         """
@@ -127,7 +129,7 @@ class PerSampleGradients:
             cotangent,
             allow_unused=True)
         expected = {
-            name: self.stat(grad)
+            name: grad.square()
             for name, grad in zip(self.params, grads, strict=True)
             if grad is not None
         }
@@ -161,7 +163,7 @@ class PerSampleGradients:
                 layer, tape.inputs[name], tape.deltas[name], batch):
             return ()
         try:
-            sums = self._layer_sums(name, tape, batch)
+            sums = self._layer_sums(name, tape, batch, SQUARE)
         except RuntimeError:  # an operation that cannot be vectorised
             return ()
         trained = sum(p.requires_grad for p in layer.parameters())
@@ -194,7 +196,7 @@ def constant(params: Mapping[str, Tensor]) -> Iterator[None]:
 
 
 def _close(value: Tensor, expected: Tensor | None) -> bool:
-    """Whether two statistics agree; a vanishing one shows nothing."""
+    """Whether two sums agree; a vanishing one shows nothing."""
     if expected is None or not expected.any():
         return False
     error = (value - expected).norm()

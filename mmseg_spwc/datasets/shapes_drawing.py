@@ -9,6 +9,7 @@ Nothing here touches a disk; all randomness comes from the given generator.
 """
 import math
 from collections.abc import Callable
+from colorsys import hsv_to_rgb
 from functools import partial
 
 import cv2
@@ -63,16 +64,11 @@ LOOKS = {
 }
 
 
-def _colour(hue: float, saturation: float, value: float) -> np.ndarray:
-    """RGB in [0, 255] from hue (degrees), saturation and value."""
-    ramp = np.abs((hue / 60. + np.array([0., 4., 2.])) % 6 - 3) - 1
-    return 255 * value * (1 - saturation * (1 - np.clip(ramp, 0, 1)))
-
-
 def _random_colour(rng, hue: float | None = None) -> np.ndarray:
-    """A colour like those of objects, of any hue or near the given one."""
+    """RGB in [0, 255] of any hue, or of one near the given (degrees)."""
     hue = rng.uniform(0, 360) if hue is None else rng.normal(hue, HUE_SPREAD)
-    return _colour(hue, rng.uniform(0.35, 0.9), rng.uniform(0.35, 0.95))
+    saturation, value = rng.uniform(0.35, 0.9), rng.uniform(0.35, 0.95)
+    return 255 * np.array(hsv_to_rgb(hue / 360 % 1, saturation, value))
 
 
 def draw_background(size: int, rng: np.random.Generator) -> np.ndarray:

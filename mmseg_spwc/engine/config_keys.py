@@ -44,7 +44,7 @@ def input_errors(what: str) -> Iterator[None]:
         yield
     except ConfigError:
         raise
-    except (ValueError, TypeError, KeyError, OSError) as error:
+    except (LookupError, OSError, TypeError, ValueError) as error:
         message = error.args[0] if isinstance(error, KeyError) else error
         raise ConfigError(f'{what}: {message}') from error
 

@@ -168,55 +168,50 @@ def plop_quantile(histogram: Tensor, portion: float) -> Tensor:
 _QUANTILES = {None: histogram_quantile, 'plop': plop_quantile}
 
 
-def pseudo_labels(
-        old_logits: Tensor,
-        labels: Tensor,
-        num_old: int,
-        thresholds: Tensor | None = None,
-        confidence: float | None = None,
-        compat: str | None = None,
-        ignore_index: int = 255) -> tuple[Tensor, Tensor]:
+def pseudo_labels(old_logits: Tensor,
+                  labels: Tensor,
+                  num_old: int,
+                  thresholds: Tensor | None = None,
+                  confidence: float | None = None,
+                  compat: str | None = None,
+                  ignore_index: int = 255) -> tuple[Tensor, Tensor]:
     """Label the background with the old model's predictions.
 
-    Give either ``thresholds`` or ``confidence``.
+    A prediction counts where its entropy is below its class's threshold, or
+    where its probability exceeds the confidence; give one of both.
 
     Args:
         old_logits (Tensor): (B, C_old, H, W), at label size.
         labels (Tensor): (B, H, W); below ``num_old`` is background.
         num_old (int): C_old.
         thresholds (Tensor, optional): (C_cur,), of
-            :meth:`EntropyThresholds.thresholds`; a prediction counts where
-            its entropy is below that of its class. Defaults to None.
-        confidence (float, optional): A prediction counts where its
-            probability exceeds this. Defaults to None.
-        compat (str, optional): 'plop' for the published entropy and factor.
-            Defaults to None.
+            :meth:`EntropyThresholds.thresholds`. Defaults to None.
+        confidence (float, optional): A probability. Defaults to None.
+        compat (str, optional): 'plop' for the published form.
         ignore_index (int): Label of rejected pixels. Defaults to 255.
 
     Returns:
-        tuple[Tensor, Tensor]: New labels (B, H, W) and, for every image, the
-        accepted share of its background (B,); 1 where there is none, or 0 in
-        the published form.
+        tuple[Tensor, Tensor]: New labels (B, H, W) and the accepted share of
+        each image's background (B,); without any, 1, or 0 as published.
     """
     _check_compat(compat)
     _check_pixels(old_logits, labels, num_old)
     if (thresholds is None) == (confidence is None):
         raise ValueError('give either thresholds or confidence')
     predicted = old_logits.argmax(dim=1)  # (B, H, W)
-    if thresholds is not None:
+    if confidence is not None:
+        sure = old_logits.float().softmax(dim=1).amax(dim=1) > confidence
+    else:
         entropy = normalised_entropy(old_logits, len(thresholds), compat)
         sure = entropy < thresholds.to(entropy)[predicted]
-    else:
-        sure = old_logits.float().softmax(dim=1).amax(dim=1) > confidence
     background = labels < num_old
-    accepted = background & sure
-    result = torch.where(background, ignore_index, labels)
-    result = torch.where(accepted, predicted, result)
-    return result, _adaptive_factor(accepted, background, compat)
+    candidates = predicted.where(sure, ignore_index)
+    share = _accepted_share(background & sure, background, compat)
+    return candidates.where(background, labels), share
 
 
-def _adaptive_factor(accepted: Tensor, background: Tensor,
-                     compat: str | None) -> Tensor:
+def _accepted_share(accepted: Tensor, background: Tensor,
+                    compat: str | None) -> Tensor:
     total = background.sum(dim=(1, 2)).float()  # (B,)
     kept = accepted.sum(dim=(1, 2)).float()
     if compat is None:

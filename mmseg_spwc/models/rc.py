@@ -13,7 +13,7 @@ The network's own ``forward`` stays as it is. The convolution's place returns
 the maps of both branches side by side, (B, 2C, H, W), and the norm's place
 takes them apart, normalises each and fuses them to (B, C, H, W).
 """
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from torch import Tensor, nn
 
@@ -33,10 +33,14 @@ def add_branches(module: nn.Module,
                  branches: dict[str, Tensor] | None = None) -> nn.Module:
     """Double convolutions and their batch norms, in place.
 
-    The norm of a convolution is found by name (``conv2`` and ``bn2`` or
-    ``norm2``, ``conv`` and ``bn`` of a ``ConvModule``), as its successor in
-    an ``nn.Sequential``, or by ``rc_groups()`` of a parent module: a list of
-    ([names of convolutions], name of the norm over their concatenation).
+    Branch ``new`` starts, by ``init``,
+
+    - 'merged': as a copy of the plain layers, so that the doubled network
+      computes what the plain one does;
+    - 'carry': from ``branches``, as the authors' code goes on; the function
+      then jumps to 1/4 old + 3/4 new of the previous step;
+    - 'independent': with kernels drawn anew in the spread of the plain ones,
+      for a head without pretraining.
 
     Args:
         module (nn.Module): The network.
@@ -45,34 +49,19 @@ def add_branches(module: nn.Module,
             None, for all that have a batch norm.
         frozen (bool): Whether branch ``old`` is kept from training; at the
             first step both train. Defaults to True.
-        init (str): How branch ``new`` starts. 'merged': as a copy of the
-            plain layers, so that the doubled network computes what the plain
-            one does. 'carry': from ``branches``, as the authors' code goes
-            on; the function then jumps to 1/4 old + 3/4 new of the previous
-            step. 'independent': with kernels drawn anew in the spread of the
-            plain ones, for a head without pretraining. Defaults to 'merged'.
+        init (str): See above. Defaults to 'merged'.
         branches (dict, optional): What :func:`export_branches` returned
             before the last merge; only for 'carry'. Defaults to None.
 
     Returns:
         nn.Module: The same module.
     """
-    if init not in ('merged', 'carry', 'independent'):
-        raise ValueError("init must be 'merged', 'carry' or 'independent', "
-                         f'got {init!r}')
-    if (init == 'carry') != (branches is not None):
-        raise ValueError("init='carry' needs the branches exported before "
-                         'the last merge, and no other init takes them')
-    groups = matched_groups(module, match)
-    if not groups:
-        raise ValueError(f'no convolution with a batch norm matches {match!r}')
-    for convs, norm in groups:
+    _check_init(init, branches)
+    for convs, norm in matched_groups(module, match):
         _double(module, convs, norm, frozen)
         if init == 'independent':
-            for conv in map(module.get_submodule, convs):
-                std = conv.old.weight.std().item()
-                nn.init.normal_(conv.new.weight, std=std)
-    if branches is not None:
+            _redraw(module.get_submodule(name) for name in convs)
+    if init == 'carry':
         import_branches(module, branches)
     return module
 
@@ -135,6 +124,21 @@ def _doubled_parts(module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
     for name, part in module.named_modules():
         if isinstance(part, DoubledConv | FusedNorm):
             yield name, part
+
+
+def _check_init(init: str, branches: dict | None) -> None:
+    if init not in ('merged', 'carry', 'independent'):
+        raise ValueError("init must be 'merged', 'carry' or 'independent', "
+                         f'got {init!r}')
+    if (init == 'carry') != (branches is not None):
+        raise ValueError("init='carry' needs the branches exported before "
+                         'the last merge, and no other init takes them')
+
+
+def _redraw(convs: Iterable[DoubledConv]) -> None:
+    for conv in convs:
+        std = conv.old.weight.std().item()
+        nn.init.normal_(conv.new.weight, std=std)
 
 
 def _double(module: nn.Module, convs: list[str], norm: str,

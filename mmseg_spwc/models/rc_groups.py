@@ -1,7 +1,10 @@
 """Which convolutions go with which batch norm.
 
-A module whose convolutions share one norm over their concatenation says so
-by ``rc_groups()``, a list of ([names of convolutions], name of the norm).
+The norm of a convolution is found by name (``conv2`` and ``bn2`` or ``norm2``,
+``conv`` and ``bn`` of a ``ConvModule``) or as its successor in an
+``nn.Sequential``. A module whose convolutions share one norm over their
+concatenation says so by ``rc_groups()``, a list of ([names of convolutions in
+the order of concatenation], name of the norm).
 """
 import re
 from collections.abc import Callable
@@ -30,6 +33,8 @@ def matched_groups(
     """
     accept = re.compile(match).search if isinstance(match, str) else match
     groups = find_groups(module, nn.Conv2d, _BatchNorm, accept)
+    if not groups:
+        raise ValueError(f'no convolution with a batch norm matches {match!r}')
     for convs, norm in groups:
         _check(module, convs, norm)
     return groups

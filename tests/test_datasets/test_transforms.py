@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmseg_spwc.datasets.transforms import (AreaRandomResizedCrop, MapLabels,
-                                            ShortSideCentreCrop)
+from mmseg_spwc.datasets.transforms import (
+    AreaRandomResizedCrop,
+    MapLabels,
+    ShortSideCentreCrop,
+)
 from mmseg_spwc.scenario import get_scenario
 from mmseg_spwc.utils.random_state import seeded
 

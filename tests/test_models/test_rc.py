@@ -2,13 +2,10 @@ import copy
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from mmseg.models.backbones import MobileNetV2, ResNet
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from mmseg_spwc.models.decode_heads import DeepLabV3CSSHead
 from mmseg_spwc.models.rc import (
     add_branches,
     export_branches,
@@ -16,7 +13,7 @@ from mmseg_spwc.models.rc import (
     is_branched,
     merge_branches,
 )
-from mmseg_spwc.models.rc_layers import DoubledConv, FusedNorm, draw_shares
+from mmseg_spwc.models.rc_layers import DoubledConv, FusedNorm
 
 
 class SharedNorm(nn.Module):
@@ -130,42 +127,6 @@ def test_merge_of_equal_branches_gives_the_plain_tensors_back(case):
         torch.testing.assert_close(after[name], value, msg=name)
 
 
-@settings(deadline=None, max_examples=20)
-@given(
-    st.sampled_from([1, 2, 4]), st.sampled_from([1, 3]),
-    st.integers(1, 2), st.integers(1, 2), st.booleans(),
-    st.floats(1e-5, 0.1))
-def test_merge_of_any_convolution(groups, side, stride, dilation, bias, eps):
-    net = nn.Sequential(
-        nn.Conv2d(4, 8, side, stride, 1, dilation, groups, bias),
-        nn.BatchNorm2d(8, eps=eps)).eval()
-    add_branches(net)
-    randomise(net)
-    with torch.no_grad():
-        net[1].old.weight[0] = net[1].new.weight[0] = 0  # a dead channel
-    x = torch.randn(2, 4, 9, 9)
-    # the definition: half the sum of both branches
-    expected = sum(
-        norm(conv(x)) for conv, norm in ((net[0].old, net[1].old),
-                                         (net[0].new, net[1].new))) / 2
-    torch.testing.assert_close(net(x), expected)
-    assert_near(merge_branches(net)(x), expected)
-    assert (net[0].bias is None) == (not bias)
-
-
-def test_merged_statistics_are_those_of_the_merged_map():
-    """So that the norm does in training mode what it does in evaluation."""
-    torch.manual_seed(0)
-    net = nn.Sequential(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6, momentum=1.))
-    add_branches(net, frozen=False, init='independent')
-    randomise(net)
-    x = torch.randn(64, 4, 20, 20)
-    net.train()(x)  # momentum 1: the statistics are those of this batch
-    merge_branches(net.eval())
-    fused = net(x)
-    torch.testing.assert_close(net.train()(x), fused, rtol=0.05, atol=0.05)
-
-
 def test_frozen_branch_stays(case):
     net, match = case
     add_branches(net, match)
@@ -204,32 +165,6 @@ def test_merge_gives_back_what_trains():
     assert all(p.requires_grad for p in net.wide.parameters())
     assert net.norm.training and net.norm.weight.requires_grad
     assert not net.stem[0].weight.requires_grad
-
-
-def test_training_fuses_by_drawn_channels():
-    net = nn.Sequential(nn.Conv2d(3, 500, 1), nn.BatchNorm2d(500))
-    add_branches(net)
-    randomise(net)
-    net.train()
-    x = torch.randn(2, 3, 5, 5)
-    torch.manual_seed(7)
-    fused = net(x)
-    torch.manual_seed(7)
-    draws = torch.rand(500)
-    old, new = (norm(conv(x)) for conv, norm in ((net[0].old, net[1].old),
-                                                 (net[0].new, net[1].new)))
-    for c, draw in enumerate(draws):
-        share = 1 if draw < 0.33 else 0 if draw < 0.66 else 0.5
-        torch.testing.assert_close(
-            fused[:, c], share * old[:, c] + (1 - share) * new[:, c])
-
-
-def test_shares():
-    torch.manual_seed(0)
-    shares = draw_shares(30000)
-    for value, probability in ((1, 0.33), (0, 0.33), (0.5, 0.34)):
-        assert (shares == value).float().mean() == pytest.approx(
-            probability, abs=0.01)
 
 
 def test_evaluation_draws_nothing():
@@ -284,37 +219,6 @@ def test_independent_kernels_keep_the_spread():
     assert abs(correlation[0, 1]) < 0.02
 
 
-def test_published_parameter_counts():
-    """58.04 M plain, 94.08 M doubled, 36.04 M of them frozen."""
-    with torch.device('meta'):
-        net = nn.ModuleDict(
-            dict(
-                backbone=ResNet(101, strides=(1, 2, 2, 1)),
-                head=DeepLabV3CSSHead(num_classes=21)))
-        # the literature's classifier
-        net.head.conv_seg = nn.Conv2d(256, 21, 1)
-
-    def millions(parameters):
-        return round(sum(p.numel() for p in parameters) / 1e6, 2)
-
-    assert millions(net.parameters()) == 58.04
-    add_branches(net, r'layer\d\.\d+\.conv2$|aspp_convs')
-    assert millions(net.parameters()) == 94.08
-    assert millions(
-        p for p in net.parameters() if not p.requires_grad) == 36.04
-    assert sum(isinstance(m, FusedNorm) for m in net.modules()) == 34
-
-
-def test_literature_head_merges():
-    torch.manual_seed(0)
-    head = DeepLabV3CSSHead(8, 4, num_classes=3).eval()
-    add_branches(head, 'aspp_convs')
-    randomise(head)
-    x = [torch.randn(2, 8, 16, 16)]
-    before = head(x)
-    assert_near(merge_branches(head)(x), before)
-
-
 @pytest.mark.parametrize(
     'kwargs, message',
     [(dict(match='nothing'), 'no convolution'),
@@ -325,16 +229,6 @@ def test_literature_head_merges():
 def test_wrong_arguments(kwargs, message):
     with pytest.raises(ValueError, match=message):
         add_branches(SharedNorm(), **kwargs)
-
-
-@pytest.mark.parametrize(
-    'layers, message',
-    [([nn.Conv2d(3, 4, 1), nn.ReLU()], 'found no batch norm'),
-     ([nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4, affine=False)], 'affine'),
-     ([nn.Conv2d(3, 4, 1), nn.BatchNorm2d(8)], '8 channels')])
-def test_wrong_networks(layers, message):
-    with pytest.raises(ValueError, match=message):
-        add_branches(nn.Sequential(*layers), '0')
 
 
 def test_branches_of_another_network():

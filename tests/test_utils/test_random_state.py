@@ -4,8 +4,11 @@ import random
 import numpy as np
 import torch
 
-from mmseg_spwc.utils.random_state import (get_random_state, seeded,
-                                           set_random_state)
+from mmseg_spwc.utils.random_state import (
+    get_random_state,
+    seeded,
+    set_random_state,
+)
 
 
 def draw() -> tuple:

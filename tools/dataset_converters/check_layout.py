@@ -1,7 +1,7 @@
 """What every preparation script checks: are images and label maps all there,
 and do the label maps hold only the values they may hold?
 
-A helper of the scripts beside it; it is not run by itself.
+Used by the scripts beside it; it is not run by itself.
 """
 from collections.abc import Iterable
 from pathlib import Path

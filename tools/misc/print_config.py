@@ -23,7 +23,7 @@ def parse_args() -> argparse.Namespace:
 def main() -> int:
     args = parse_args()
     import mmseg_spwc  # noqa: F401  (before anything of mmseg)
-    from mmseg_spwc.engine.config_keys import check_keys
+    from mmseg_spwc.engine.config_keys import check_keys, input_errors
     from mmseg_spwc.engine.errors import user_errors
     from mmseg_spwc.engine.launch import load_config
     from mmseg_spwc.engine.step_config import step_config
@@ -32,8 +32,9 @@ def main() -> int:
         cfg = load_config(args)
         if args.step is not None:
             check_keys(cfg)
-            scenario = build_scenario(cfg.scenario.to_dict())
-            cfg = step_config(cfg, scenario, args.step)
+            with input_errors('scenario'):
+                scenario = build_scenario(cfg.scenario.to_dict())
+                cfg = step_config(cfg, scenario, args.step)
         print(cfg.pretty_text)
     return 0
 

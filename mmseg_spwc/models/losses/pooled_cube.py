@@ -19,14 +19,12 @@ WINDOWS = (4, 8, 12, 16, 20, 24)
 
 
 @full_precision
-def pooled_cube(
-        features: Sequence[Tensor],
-        old_features: Sequence[Tensor],
-        num_new: int,
-        factors: Sequence[float] = (0.01, 0.0005),
-        channel_factors: Sequence[float] = (0.01, 0.0005),
-        windows: Sequence[int] = WINDOWS,
-) -> tuple[Tensor, Tensor]:
+def pooled_cube(features: Sequence[Tensor],
+                old_features: Sequence[Tensor],
+                num_new: int,
+                factors: Sequence[float],
+                channel_factors: Sequence[float],
+                windows: Sequence[int] = WINDOWS) -> tuple[Tensor, Tensor]:
     r"""Distances of spatially and of channel-wise pooled squared maps.
 
     Both are :math:`\frac{1}{L} \sum_l \lambda_l \sqrt{C_{cur} / C_{new}} \;
@@ -37,26 +35,22 @@ def pooled_cube(
 
     Args:
         features (Sequence[Tensor]): L maps, the last one the low-resolution
-            logits (B, C_cur, H, W), whose new channels are summed onto the
-            background.
+            logits; see :func:`pair_maps`.
         old_features (Sequence[Tensor]): The old model's L maps.
         num_new (int): C_new; 0 makes the square root 1.
         factors (Sequence[float]): Spatial weights of all maps but the last
-            and of the last one. Defaults to (0.01, 0.0005).
-        channel_factors (Sequence[float]): The same over channels, where the
-            map before the logits is the last. Defaults to (0.01, 0.0005).
-        windows (Sequence[int]): Spatial windows k. Defaults to
-            (4, 8, 12, 16, 20, 24).
+            and of the last.
+        channel_factors (Sequence[float]): Channel weights, likewise.
+        windows (Sequence[int]): Spatial windows k.
 
     Returns:
-        tuple[Tensor, Tensor]: The spatial and the channel distance, scalars.
+        tuple[Tensor, Tensor]: Spatial and channel distance, scalars.
     """
     if len(features) < 2:
-        raise ValueError('expected at least one feature map and the logits, '
-                         f'got {len(features)} maps')
+        raise ValueError('expected at least one feature map and the logits')
     growth = growth_factor(features[-1].shape[1], num_new)
     pairs = pair_maps(features, old_features)
-    # squared for each on its own, so that either can be backpropagated alone
+    # squared twice, so that either loss can be backpropagated alone
     spatial = [
         box_norm(squared_difference(*pair), windows).mean() for pair in pairs
     ]

@@ -77,7 +77,8 @@ def test_one_teacher_pass_a_batch_and_none_without_need(tiny_config):
         assert student.needs_teacher == bool(losses)
         student.set_teacher(teacher)
         calls = []
-        teacher.backbone.register_forward_hook(lambda *_: calls.append(1))
+        teacher.backbone.register_forward_hook(
+            lambda *_, calls=calls: calls.append(1))
         student.loss(*batch())
         assert len(calls) == passes
 
