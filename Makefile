@@ -6,6 +6,7 @@ PY := $(VENV)/bin/python
 ENV := $(VENV)/.ready
 TESTS ?= tests
 PYTEST := $(PY) -m pytest -n 2 --dist worksteal
+export OMP_WAIT_POLICY ?= PASSIVE
 PINS := requirements/pinned.txt
 
 .PHONY: demo test test-slow lint bench env clean

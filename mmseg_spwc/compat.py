@@ -8,6 +8,7 @@ import importlib
 import importlib.machinery
 import importlib.metadata
 import importlib.util
+import os
 import sys
 import types
 import warnings
@@ -126,6 +127,17 @@ class _UncompiledOps(types.ModuleType):
         return uncompiled
 
 
+def share_cores() -> None:
+    """Let waiting OpenMP threads sleep instead of spin.
+
+    On a CPU that others use too, spinning threads keep each other from
+    running and an iteration takes several times as long. Read by OpenMP when
+    torch is loaded, so it only helps before that.
+    """
+    if 'torch' not in sys.modules:
+        os.environ.setdefault('OMP_WAIT_POLICY', 'PASSIVE')
+
+
 def quieten_known_warnings() -> None:
     """Silence messages of old library code that a user cannot act on."""
     for message in ('.*torch.jit.script.*', '.*pkg_resources.*',
@@ -143,6 +155,7 @@ def _has(module: str) -> bool:
 
 def apply() -> None:
     """Check the stack, then mend what is broken in it."""
+    share_cores()
     check_stack()
     quieten_known_warnings()
     declare_torchvision_ops()

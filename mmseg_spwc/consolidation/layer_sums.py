@@ -15,6 +15,8 @@ from torch.func import functional_call, vjp, vmap
 
 # numbers held at once for per-sample gradients, 128 MB in float32
 BUDGET = 2**25
+# the same for sums that are quicker while they fit a processor's cache
+CACHE = 2**21
 
 
 @dataclass(frozen=True)
@@ -28,11 +30,28 @@ SQUARE = Statistic(torch.square, lambda total, g: total.addcmul_(g, g))
 ABSOLUTE = Statistic(torch.abs, lambda total, g: total.add_(g.abs()))
 
 
-def chunks(batch: int, numel: int) -> Iterator[slice]:
+def chunks(batch: int, numel: int, budget: int = BUDGET) -> Iterator[slice]:
     """Slices of the batch that keep ``numel`` numbers a sample in budget."""
-    size = max(1, BUDGET // max(numel, 1))
+    size = max(1, budget // max(numel, 1))
     for start in range(0, batch, size):
         yield slice(start, min(start + size, batch))
+
+
+def add_outer_(total: Tensor, rows: Tensor, columns: Tensor,
+               stat: Statistic) -> None:
+    """Add the statistic of every sample's ``rows @ columns.T`` to a total.
+
+    Args:
+        total: Changed in place.
+        rows: (B, ..., O, L)
+        columns: (B, ..., I, L)
+        stat: The statistic.
+    """
+    grads = rows @ columns.mT  # (B, ..., O, I)
+    if len(grads) == 1:  # spares a large weight two passes over memory
+        stat.add_(total, grads.reshape(total.shape))
+    else:
+        total += stat.of(grads).sum(0).reshape(total.shape)
 
 
 def linear_sums(layer: nn.Linear, a: Tensor, delta: Tensor, batch: int,
@@ -44,8 +63,8 @@ def linear_sums(layer: nn.Linear, a: Tensor, delta: Tensor, batch: int,
         weight = stat.of(delta[:, 0]).mT @ stat.of(a[:, 0])
     else:
         weight = torch.zeros_like(layer.weight)
-        for tokens, d in zip(a, delta, strict=True):
-            stat.add_(weight, d.mT @ tokens)
+        for part in chunks(batch, weight.numel(), _budget(a)):
+            add_outer_(weight, delta[part].mT, a[part].mT, stat)
     return {'weight': weight, 'bias': stat.of(delta.sum(1)).sum(0)}
 
 
@@ -54,19 +73,22 @@ def conv2d_sums(layer: nn.Conv2d, a: Tensor, delta: Tensor, batch: int,
     """Closed form for ``nn.Conv2d`` by unfolding its input into patches."""
     if layer.padding_mode != 'zeros' or isinstance(layer.padding, str):
         return any_layer_sums(layer, a, delta, batch, stat)
-    weight = torch.zeros_like(layer.weight)
-    by_group = (layer.groups, -1)
+    weight, by_group = torch.zeros_like(layer.weight), (layer.groups, -1)
     delta = delta.flatten(2).unflatten(1, by_group)  # (B, G, O/G, L)
-    # one by one: a sum over samples that are all in memory is slower
-    for image, d in zip(a, delta, strict=True):
-        patches = F.unfold(image, layer.kernel_size, layer.dilation,
+    patch = layer.groups * layer.weight[0].numel() * delta.shape[-1]
+    for part in chunks(batch, patch + weight.numel(), _budget(a)):
+        patches = F.unfold(a[part], layer.kernel_size, layer.dilation,
                            layer.padding, layer.stride)
-        patches = patches.unflatten(0, by_group)  # (G, I/G*k*k, L)
-        stat.add_(weight, (d @ patches.mT).reshape(weight.shape))
+        patches = patches.unflatten(1, by_group)  # (b, G, I/G*k*k, L)
+        add_outer_(weight, delta[part], patches, stat)
     return {
         'weight': weight,
         'bias': stat.of(delta.sum(-1)).sum(0).flatten(),
     }
+
+
+def _budget(tensor: Tensor) -> int:
+    return CACHE if tensor.device.type == 'cpu' else BUDGET
 
 
 def any_layer_sums(layer: nn.Module, a: Tensor, delta: Tensor, batch: int,

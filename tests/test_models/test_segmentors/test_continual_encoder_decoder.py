@@ -9,6 +9,9 @@ from torch import nn
 
 from mmseg_spwc.engine import step_config
 from mmseg_spwc.models.loss_inputs import LossInputs
+from mmseg_spwc.models.segmentors.continual_encoder_decoder import (
+    pixel_accuracy,
+)
 from mmseg_spwc.registry import MODELS
 from mmseg_spwc.scenario import build_scenario
 
@@ -53,7 +56,15 @@ def test_loss_is_mmsegs_cross_entropy(tiny_config):
     ours = model.loss(inputs, samples)
     theirs = model.decode_head.loss(model.extract_feat(inputs), samples, None)
     torch.testing.assert_close(ours['loss_pixel'], theirs['loss_ce'])
-    torch.testing.assert_close(ours['acc_seg'], theirs['acc_seg'].squeeze())
+
+
+def test_accuracy_counts_hits_among_known_pixels():
+    logits = torch.zeros(1, 2, 2, 2)
+    logits[:, 1, 0] = 1  # the upper row says 1, the lower 0
+    labels = torch.tensor([[[1, 1, 0, 0], [1, 1, 0, 0],
+                            [0, 0, 255, 255], [0, 0, 255, 255]]])
+    accuracy = pixel_accuracy(logits, labels)
+    torch.testing.assert_close(accuracy, torch.tensor(200 / 3))
 
 
 def test_teacher_is_hidden_frozen_and_moves_along(tiny_config):
