@@ -16,6 +16,13 @@ def one_thread():
 
 
 @pytest.fixture(autouse=True)
+def mmseg_scope():
+    """The default scope is global state: let no test depend on another's."""
+    from mmengine.registry import init_default_scope
+    init_default_scope('mmseg')
+
+
+@pytest.fixture(autouse=True)
 def private_cache(tmp_path_factory, monkeypatch):
     """Keep class indices of tests out of the user's cache."""
     folder = tmp_path_factory.getbasetemp() / 'cache'
@@ -35,8 +42,6 @@ def shapes_root(tmp_path_factory) -> Path:
 def tiny_config(shapes_root, tmp_path):
     """Make the config of a sequence that trains in seconds."""
     from mmengine.config import Config
-    from mmengine.registry import init_default_scope
-    init_default_scope('mmseg')
 
     def make(leaf: str = 'configs/demo/finetune_shapes-6-1.py',
              **options) -> Config:

@@ -41,12 +41,13 @@ def test_sigkill_in_the_last_step(tiny_config, tmp_path, loop):
     whole, broken = tmp_path / 'whole', tmp_path / 'broken'
     subprocess.run(command(cfg, whole), check=True, capture_output=True)
 
-    process = subprocess.Popen(
-        command(cfg, broken), stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT)
+    log = tmp_path / 'broken.log'
+    with log.open('w') as output:
+        process = subprocess.Popen(
+            command(cfg, broken), stdout=output, stderr=subprocess.STDOUT)
     mark = broken / 'step_02' / 'last_checkpoint'
     while not mark.exists():
-        assert process.poll() is None, process.stdout.read().decode()
+        assert process.poll() is None, log.read_text()
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()

@@ -143,8 +143,8 @@ def test_dataset_generates_and_reads(tmp_path):
             ann_file='ImageSets/Segmentation/val.txt',
             generate=SMALL,
             pipeline=[
-                dict(type='mmseg.LoadImageFromFile'),
-                dict(type='mmseg.LoadAnnotations'),
+                dict(type='LoadImageFromFile'),
+                dict(type='LoadAnnotations'),
             ]))
     assert len(dataset) == 3
     assert dataset.metainfo['classes'] == ('background', *CLASSES)

@@ -106,7 +106,7 @@ def test_no_activation_but_leaky_ones_is_left():
 
 def test_is_registered_and_takes_a_norm():
     model = MODELS.build({
-        'type': 'LeakyResNet',
+        'type': 'mmseg_spwc.LeakyResNet',
         'depth': 18,
         'norm_cfg': {'type': 'SyncBN'}
     })
