@@ -29,8 +29,11 @@ class Stamp:
                    list(scenario.channels(step)), method)
 
 
-def save_step(path: str | Path, state_dict: dict, stamp: Stamp,
-              meta: dict) -> None:
+def save_step(path: str | Path,
+              state_dict: dict,
+              stamp: Stamp,
+              meta: dict,
+              branches: dict | None = None) -> None:
     """Write a step's weights and stamp, whole or not at all.
 
     Args:
@@ -39,12 +42,16 @@ def save_step(path: str | Path, state_dict: dict, stamp: Stamp,
         stamp (Stamp): What the weights are.
         meta (dict): Plain facts for other readers, such as ``dataset_meta``
             for mmseg's inference API.
+        branches (dict, optional): Tensors of the trained branches, where
+            the next step goes on with them. Defaults to None.
     """
     content = dict(
         format=FORMAT,
         stamp=dataclasses.asdict(stamp),
         meta=meta,
         state_dict={k: v.detach().cpu() for k, v in state_dict.items()})
+    if branches is not None:
+        content['branches'] = branches
     with atomic_path(path) as temporary:
         torch.save(content, temporary)
 

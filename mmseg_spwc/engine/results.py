@@ -1,7 +1,7 @@
 """From the metrics of a scored step to its entry in the record."""
 import math
 
-from mmengine.runner import Runner
+from mmengine.runner import Runner, ValLoop
 
 from mmseg_spwc.evaluation.segmentation import group_means, step_means
 from mmseg_spwc.scenario import Scenario
@@ -37,8 +37,20 @@ def step_entry(runner: Runner, scenario: Scenario, step: int) -> dict:
 def _kpi(runner: Runner, scenario: Scenario, step: int) -> dict | None:
     if runner.cfg.get('val_dataloader') is None:
         return None
-    metrics = runner.val()
-    classes = runner.val_loop.dataloader.dataset.metainfo['classes']
+    return kpi_of(runner.val(), runner.val_loop, scenario, step)
+
+
+def kpi_of(metrics: dict, loop: ValLoop, scenario: Scenario,
+           step: int) -> dict:
+    """Return the scores of every unit, by class and by step.
+
+    Args:
+        metrics (dict): What the validation loop returned.
+        loop (ValLoop): The loop over the held-out slice.
+        scenario (Scenario): What is learnt when.
+        step (int): The step.
+    """
+    classes = loop.dataloader.dataset.metainfo['classes']
     scores = _class_scores(metrics, classes)
     if scenario.kind == 'domain':
         steps = [

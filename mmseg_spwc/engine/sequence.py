@@ -163,16 +163,20 @@ class ContinualRunner:
             _load(runner, content['state_dict'])
         else:
             runner.train()
+        network = _network(runner)
+        branches = network.carried_branches()
+        network.to_plain()
         if is_main_process():
-            save_step(path, _network(runner).state_dict(),
+            save_step(path, network.state_dict(),
                       Stamp.of(self.scenario, step, self.method),
-                      dict(dataset_meta=_plain_meta(runner)))
+                      dict(dataset_meta=_plain_meta(runner)), branches)
         barrier()
         _load(runner, load_step(path)['state_dict'])
         entry = step_entry(runner, self.scenario, step)
         entry.update(
             images=plan['images'][step],
             checkpoint=str(Path(path).relative_to(self.work_dir)),
+            priority=runner.message_hub.get_info('priority', None),
             cost=dict(
                 wall_time=time.time() - begin, peak_memory=_peak_memory()))
         record.add_step(entry)
@@ -195,6 +199,7 @@ def _network(runner: Runner) -> torch.nn.Module:
 
 
 def _load(runner: Runner, state: dict) -> None:
+    _network(runner).to_plain()
     _network(runner).load_state_dict(state)
 
 

@@ -50,6 +50,13 @@ def step_config(cfg: Config,
     _set_data(out, cfg, scenario, step, world_size, seed, crop)
     _set_runtime(out, cfg, step, seed)
     out.hooks = dict(transition=_transition(cfg, step, stage))
+    if cfg.get('self_paced') and stage == 'later':
+        out.hooks['self_paced'] = dict(
+            type='mmseg_spwc.SelfPacedHook',
+            step=step,
+            scenario=scenario.to_dict(),
+            record=f'{cfg.work_dir}/record.json',
+            **cfg.self_paced.to_dict())
     for group in (cfg.get('schedule'), method):
         for change in overrides(group, stage, step):
             out.merge_from_dict(_plain(change))

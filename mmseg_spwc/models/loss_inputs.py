@@ -30,7 +30,7 @@ class LossInputs:
         self._student = student
         self._inputs = inputs
         self._outputs = student.tapped_forward(inputs)
-        self.labels = labels
+        self._given = labels
 
     def call(self, loss: nn.Module):
         """Call a loss with the quantities its ``forward`` asks for."""
@@ -39,7 +39,7 @@ class LossInputs:
     def upsample(self, logits: Tensor) -> Tensor:
         return resize(
             logits,
-            size=self.labels.shape[1:],
+            size=self._given.shape[1:],
             mode='bilinear',
             align_corners=self._student.align_corners)
 
@@ -56,7 +56,7 @@ class LossInputs:
     @property
     def stages(self) -> list:
         """Maps of the backbone's (or neck's) stages."""
-        return self._outputs.features[:-2]
+        return self._outputs.stages
 
     def with_logits(self, logits: Tensor) -> 'LossInputs':
         """The same batch seen through the logits of another head."""
@@ -95,9 +95,40 @@ class LossInputs:
         return self._teacher_outputs.features
 
     @property
+    def labels(self) -> Tensor:
+        """Channels of the pixels, pseudo labels included, (B, H, W)."""
+        return self._labels_and_factor[0]
+
+    @functools.cached_property
     def pixel_weight(self) -> Tensor | None:
-        """Weight of every pixel's loss, (B, H, W), or None for ones."""
-        return None
+        """Weight of every pixel's loss, (B, H, W), or None for ones.
+
+        The product of the unit's priority (spWC) and of the image's factor
+        (adaptive pseudo labels).
+        """
+        factor = self._labels_and_factor[1]  # (B,)
+        if factor is not None:
+            factor = factor[:, None, None].expand(self._given.shape)
+        table = self._student.priority_table
+        if table is None:
+            return factor
+        weight = table.to(self._given.device)[self._units]
+        return weight if factor is None else weight * factor
+
+    @functools.cached_property
+    def _units(self) -> Tensor:
+        """The old class behind every background pixel, by the old model."""
+        if self.num_new == 0:  # a new domain: every pixel has its label
+            return self._given
+        return self.old_logits.argmax(1).where(self._given < self.num_old,
+                                               self._given)
+
+    @functools.cached_property
+    def _labels_and_factor(self) -> tuple:
+        labeller = self._student.pseudo_label
+        if labeller is None:
+            return self._given, None
+        return labeller(self.old_logits, self._given, self.num_old)
 
 
 @functools.cache
@@ -108,11 +139,10 @@ def _names_of(cls: type) -> tuple:
 def argument_names(loss: nn.Module) -> tuple:
     """Return what a loss asks for; raise if nobody provides it."""
     names = _names_of(type(loss))
-    unknown = [n for n in names if not hasattr(LossInputs, n)
-               and n != 'labels']
+    unknown = [n for n in names if not hasattr(LossInputs, n)]
     if unknown:
         known = sorted(n for n in vars(LossInputs) if not n.startswith('_'))
         raise TypeError(
             f'{type(loss).__name__}.forward asks for {unknown[0]!r}, which '
-            f'no segmentor provides; known are labels, {", ".join(known)}.')
+            f'no segmentor provides; known are {", ".join(known)}.')
     return names

@@ -1,5 +1,10 @@
 """Registered hooks."""
+from .pseudo_label_hook import PseudoLabelHook
 from .resume_state_hook import ResumeStateHook
+from .self_paced_hook import SelfPacedHook
 from .step_transition_hook import StepTransitionHook
 
-__all__ = ['ResumeStateHook', 'StepTransitionHook']
+__all__ = [
+    'PseudoLabelHook', 'ResumeStateHook', 'SelfPacedHook',
+    'StepTransitionHook'
+]

@@ -1,5 +1,6 @@
 """From the model of one step to the student of the next."""
 import copy
+from collections.abc import Sequence
 
 from mmengine.dist import broadcast
 from mmengine.hooks import Hook
@@ -8,6 +9,7 @@ from mmengine.model import is_model_wrapper
 from mmengine.runner import CheckpointLoader
 
 from mmseg_spwc.models.foreign_weights import load_backbone_weights
+from mmseg_spwc.models.rc import add_branches
 from mmseg_spwc.registry import HOOKS, MODELS
 
 from ..checkpoint import load_step
@@ -45,28 +47,67 @@ class StepTransitionHook(Hook):
         self.classifier_init = classifier_init
 
     def before_train(self, runner) -> None:
-        model = runner.model.module if is_model_wrapper(
-            runner.model) else runner.model
-        resumed = runner.iter > 0
-        if self.previous is None:
-            if self.backbone_weights and not resumed:
-                self._load_backbone(model)
-            return
-        state = load_step(self.previous)['state_dict']
-        if not resumed:
-            load_previous(model, state)
-            for head in model.heads():
+        student = unwrap(runner.model)
+        if runner.iter == 0:  # not resumed
+            self._give_first_weights(student, runner.cfg.model)
+        if self.previous is not None and student.needs_teacher:
+            self.ensure_teacher(runner)
+
+    def ensure_teacher(self, runner) -> None:
+        """Build the model of the step before, unless it is there already."""
+        student = unwrap(runner.model)
+        if student.teacher is None and self.previous is not None:
+            teacher = build_plain(runner.cfg.model, student.channels[:-1])
+            teacher.load_state_dict(load_step(self.previous)['state_dict'])
+            student.set_teacher(teacher.to(next(student.parameters()).device))
+
+    def _give_first_weights(self, student, config: dict) -> None:
+        """Load the weights into a plain network, then into the student.
+
+        Representation compensation doubles layers of the student, so the
+        plain weights cannot be loaded into it as they are.
+        """
+        source = build_plain(config, student.channels)
+        carried = None
+        if self.previous is not None:
+            content = load_step(self.previous)
+            carried = content.get('branches')
+            source.load_state_dict(student.state_dict(), strict=False)
+            load_previous(source, content['state_dict'])
+            for head in source.heads():
                 head.conv_seg.initialise_new(self.classifier_init)
-            for tensor in model.state_dict().values():
-                broadcast(tensor)
-        if model.needs_teacher:
-            model.set_teacher(build_teacher(runner.cfg.model, state, model))
+        elif self.backbone_weights:
+            source.load_state_dict(student.state_dict(), strict=False)
+            self._load_backbone(source)
+        else:
+            return
+        if student.rc is not None:
+            # without branches to carry on (a shared step 0), start merged
+            init = student.rc.get('init', 'merged') if carried else 'merged'
+            add_branches(source, **dict(
+                student.rc, init=init, branches=carried))
+        student.load_state_dict(source.state_dict())
+        for tensor in student.state_dict().values():
+            broadcast(tensor)
 
     def _load_backbone(self, model) -> None:
         state = CheckpointLoader.load_checkpoint(
             self.backbone_weights, map_location='cpu')
         load_backbone_weights(model.backbone, state, self.backbone_weights)
         print_log(f'Backbone weights: {self.backbone_weights}', 'current')
+
+
+def unwrap(model):
+    """The segmentor inside a distributed wrapper, or itself."""
+    return model.module if is_model_wrapper(model) else model
+
+
+def build_plain(config: dict, channels: Sequence[int]):
+    """Build the plain network of a step, without losses and branches."""
+    config = copy.deepcopy(config)
+    config.update(
+        channels=list(channels), losses={}, rc=None, pseudo_label=None)
+    return MODELS.build(config)
 
 
 def load_previous(model, state: dict) -> None:
@@ -91,14 +132,3 @@ def load_previous(model, state: dict) -> None:
                 f'{sorted(keys)[0]} (and {len(keys) - 1} more): it belongs '
                 'to another network or scenario.')
     model.load_state_dict(state, strict=False)
-
-
-def build_teacher(config: dict, state: dict, student):
-    """Build the model of the step before and load its weights."""
-    config = copy.deepcopy(config)
-    config.channels = list(student.channels[:-1])
-    config.losses = {}
-    teacher = MODELS.build(config)
-    teacher.load_state_dict(state)
-    device = next(student.parameters()).device
-    return teacher.to(device)

@@ -11,12 +11,21 @@ from mmseg_spwc.registry import MODELS
 
 from ..growing_classifier import grow_head
 from ..loss_inputs import LossInputs, argument_names
+from ..pseudo_labeller import PseudoLabeller
+from ..rc import (
+    add_branches,
+    export_branches,
+    is_branched,
+    merge_branches,
+)
+from ..taps import tap_stages
 
 
 class TappedOutputs(NamedTuple):
     """Small logits (B, C, h, w) and the maps on the way to them."""
     logits: Tensor
-    features: list
+    features: list  # what losses compare
+    stages: Sequence[Tensor]  # what heads read
 
 
 @MODELS.register_module()
@@ -36,12 +45,31 @@ class ContinualEncoderDecoder(EncoderDecoder):
         channels (Sequence[int]): Output channels of each step so far.
         losses (dict): Loss configs by name. The one named ``pixel`` also
             trains the auxiliary heads, times their own ``loss_weight``.
+        rc (dict, optional): Arguments of
+            :func:`~mmseg_spwc.models.rc.add_branches` for representation
+            compensation. Defaults to None.
+        pseudo_label (dict, optional): Arguments of
+            :class:`~mmseg_spwc.models.pseudo_labeller.PseudoLabeller`.
+            Defaults to None.
+        pre_activation (bool): Compare the stages' maps before their last
+            activation, as PLOP does. Defaults to False.
         **kwargs: Those of mmseg's ``EncoderDecoder``.
     """
 
-    def __init__(self, *args, channels: Sequence[int], losses: dict,
+    def __init__(self,
+                 *args,
+                 channels: Sequence[int],
+                 losses: dict,
+                 rc: dict | None = None,
+                 pseudo_label: dict | None = None,
+                 pre_activation: bool = False,
                  **kwargs) -> None:
         super().__init__(*args, **kwargs)
+        self.rc = rc
+        self.pre_activation = pre_activation
+        self.pseudo_label = None if pseudo_label is None else \
+            PseudoLabeller(**pseudo_label)
+        self.priority_table: Tensor | None = None
         self.channels = tuple(channels)
         for head in self.heads():
             grow_head(head, self.channels)
@@ -50,6 +78,19 @@ class ContinualEncoderDecoder(EncoderDecoder):
             for name, config in losses.items() if config is not None
         })
         self.__dict__['teacher'] = None
+        if rc is not None:
+            add_branches(self, **dict(rc, init='merged'))
+
+    def carried_branches(self) -> dict | None:
+        """The trained branches, if the next step shall go on with them."""
+        carries = self.rc is not None and self.rc.get('init') == 'carry'
+        if carries and is_branched(self):
+            return export_branches(self)
+        return None
+
+    def to_plain(self) -> None:
+        """Fold doubled convolutions: what remains is the plain network."""
+        merge_branches(self)
 
     def heads(self) -> list:
         """The decode head, then the auxiliary heads."""
@@ -62,8 +103,8 @@ class ContinualEncoderDecoder(EncoderDecoder):
 
     @property
     def needs_teacher(self) -> bool:
-        """Whether a loss asks for the previous model's outputs."""
-        return any(
+        """Whether a loss or pseudo labels ask for the previous model."""
+        return self.pseudo_label is not None or any(
             name.startswith('old_') for loss in self.losses.values()
             for name in argument_names(loss))
 
@@ -84,7 +125,8 @@ class ContinualEncoderDecoder(EncoderDecoder):
 
     def tapped_forward(self, inputs: Tensor) -> TappedOutputs:
         """Run the network once and keep the maps that losses compare."""
-        stages = self.extract_feat(inputs)
+        with tap_stages(self.backbone, self.pre_activation) as taps:
+            stages = self.extract_feat(inputs)
         decoded = []
         handle = self.decode_head.conv_seg.register_forward_pre_hook(
             lambda _, arguments: decoded.append(arguments[0]))
@@ -92,7 +134,8 @@ class ContinualEncoderDecoder(EncoderDecoder):
             logits = self.decode_head.forward(stages)
         finally:
             handle.remove()
-        return TappedOutputs(logits, [*stages, *decoded, logits])
+        features = [*taps.features, *decoded, logits]
+        return TappedOutputs(logits, features, stages)
 
     def loss(self, inputs: Tensor, data_samples: Sequence) -> dict:
         """Compute every loss of the step, and the pixel accuracy."""

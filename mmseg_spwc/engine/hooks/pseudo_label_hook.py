@@ -1,0 +1,48 @@
+"""Measures the thresholds of a step's pseudo labels."""
+import torch
+from mmengine.dist import all_reduce, is_main_process
+from mmengine.hooks import Hook
+from mmengine.utils import ProgressBar
+
+from mmseg_spwc.registry import HOOKS
+from mmseg_spwc.utils.random_state import get_random_state, set_random_state
+
+from .step_transition_hook import unwrap
+
+
+@HOOKS.register_module()
+class PseudoLabelHook(Hook):
+    """One pass of the old model over the training images, before training.
+
+    The histogram of entropies is summed over all processes, so every one of
+    them gets the same thresholds (the published code keeps them apart).
+    """
+
+    priority = 'NORMAL'
+
+    @torch.no_grad()
+    def before_train(self, runner) -> None:
+        student = unwrap(runner.model)
+        labeller = student.pseudo_label
+        if labeller is None or not labeller.needs_thresholds:
+            return
+        state = get_random_state()
+        loader = runner.train_dataloader
+        entropies = labeller.histogram(
+            sum(student.channels), next(student.parameters()).device)
+        bar = ProgressBar(len(loader)) if is_main_process() else None
+        for batch, _ in zip(loader, range(len(loader)), strict=False):
+            batch = student.data_preprocessor(batch, training=True)
+            labels = torch.stack([
+                s.gt_sem_seg.data.squeeze(0) for s in batch['data_samples']
+            ])
+            logits = student.teacher.tapped_forward(batch['inputs']).logits
+            logits = torch.nn.functional.interpolate(
+                logits, labels.shape[1:], mode='bilinear',
+                align_corners=student.align_corners)
+            entropies.update(logits, labels, sum(student.channels[:-1]))
+            if bar:
+                bar.update()
+        all_reduce(entropies.histogram)
+        labeller.set_thresholds(entropies)
+        set_random_state(state)

@@ -1,0 +1,87 @@
+"""Every segmentation method runs a sequence, and spWC plugs into it."""
+import pytest
+import torch
+from mmengine.config import Config
+
+from mmseg_spwc.engine import ContinualRunner
+from mmseg_spwc.engine.checkpoint import load_step
+from mmseg_spwc.record import Record
+
+METHODS = 'configs/_base_/methods'
+
+
+@pytest.fixture
+def with_method(tiny_config, tmp_path):
+
+    def make(*names, **options):
+        cfg = tiny_config(**{
+            'scenario.steps': [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]],
+            'train_cfg.max_epochs': 1,
+            'schedule.later.train_cfg.max_epochs': 1,
+        })
+        for name in names:
+            fragment = Config.fromfile(f'{METHODS}/{name}.py')
+            for key, value in fragment.items():
+                cfg[key] = value
+        cfg.work_dir = str(tmp_path / '-'.join(names))
+        cfg.merge_from_dict(options)
+        return cfg
+
+    return make
+
+
+def final(cfg, step=1):
+    return load_step(f'{cfg.work_dir}/step_{step:02d}/final.pth')
+
+
+@pytest.mark.parametrize('name', [
+    'lwf', 'lwf_mc', 'ilt', 'mib', 'plop', 'plop_compat', 'rcil',
+    'rcil_compat', 'alife'
+])
+def test_method_runs_two_steps(with_method, name):
+    cfg = with_method(name)
+    record = ContinualRunner(cfg).train()
+    assert record.finished_steps == [0, 1]
+    keys = final(cfg)['state_dict']
+    assert not any('.old.' in key for key in keys)
+    assert all(torch.isfinite(v).all() for v in keys.values()
+               if v.is_floating_point())
+
+
+@pytest.mark.parametrize('name', ['mib', 'plop', 'rcil'])
+def test_spwc_plugs_in(with_method, name):
+    cfg = with_method(name, 'spwc')
+    ContinualRunner(cfg).train()
+    priority = Record.read(cfg.work_dir).step(1)['priority']
+    assert priority['unit'] == 'class'
+    assert len(priority['v']) == 6
+    assert Record.read(cfg.work_dir).step(0)['priority'] is None
+
+
+def test_spwc_with_every_weight_one_changes_no_bit(with_method):
+    plain, paced = with_method('rcil'), with_method('rcil', 'spwc')
+    paced.self_paced = dict(rule='hard', mu=1e9)
+    for cfg in (plain, paced):
+        ContinualRunner(cfg).train()
+    a, b = (final(cfg)['state_dict'] for cfg in (plain, paced))
+    assert all(torch.equal(a[key], b[key]) for key in a)
+    v = Record.read(paced.work_dir).step(1)['priority']['v']
+    assert v == [1.] * 6
+
+
+def test_scores_can_be_measured_anew(with_method):
+    cfg = with_method('mib', 'spwc')
+    cfg.schedule.later.train_cfg.max_epochs = 2
+    cfg.self_paced = dict(rule='linear', mu=1., update=dict(epochs=1))
+    ContinualRunner(cfg).train()
+    record = Record.read(cfg.work_dir)
+    # the last scores are those of the finished model
+    assert record.step(1)['priority']['psi'] == \
+        record.step(1)['kpi']['class'][:6]
+
+
+def test_spwc_without_a_held_out_slice_is_explained(with_method):
+    cfg = with_method('mib', 'spwc')
+    cfg.heldout.ratio = 0
+    with pytest.raises(ValueError, match='heldout.ratio'):
+        ContinualRunner(cfg).train()
