@@ -9,6 +9,16 @@ from mmengine.dist import is_distributed
 
 from .config_keys import ConfigError
 
+_PLAIN = dict(cuda='AmpOptimWrapper', cpu='mmseg_spwc.CpuAmpOptimWrapper')
+# mixed-precision form of an optimiser wrapper, by device
+AMP_FORMS = {
+    'OptimWrapper': _PLAIN,
+    'AmpOptimWrapper': _PLAIN,
+    'mmseg_spwc.ConsolidatedOptimWrapper': dict(
+        cuda='mmseg_spwc.ConsolidatedAmpOptimWrapper',
+        cpu='mmseg_spwc.ConsolidatedCpuAmpOptimWrapper'),
+}
+
 
 def load_config(args: Namespace) -> Config:
     """Read a config and apply the options that every tool shares.
@@ -40,16 +50,30 @@ def load_config(args: Namespace) -> Config:
 
 
 def use_mixed_precision(cfg: Config) -> None:
-    """Switch the optimiser wrapper to its mixed-precision form."""
-    kind = cfg.optim_wrapper.get('type', 'OptimWrapper')
-    if kind not in ('OptimWrapper', 'AmpOptimWrapper'):
-        raise ConfigError(f'--amp does not know the wrapper {kind}; choose '
-                          'its mixed-precision form in the config.')
-    if torch.cuda.is_available():
-        cfg.optim_wrapper.type = 'AmpOptimWrapper'
+    """Switch the optimiser wrapper to its mixed-precision form.
+
+    Method and schedule may name a wrapper too, so theirs are switched as
+    well.
+    """
+    place = 'cuda' if torch.cuda.is_available() else 'cpu'
+    parts = [cfg.optim_wrapper]
+    cfg.optim_wrapper.setdefault('type', 'OptimWrapper')
+    for group in (cfg.get('schedule') or {}, cfg.get('method') or {}):
+        parts += [
+            stage.optim_wrapper for stage in group.values()
+            if isinstance(stage, dict) and 'optim_wrapper' in stage
+        ]
+    for part in parts:
+        kind = part.get('type')
+        if kind is None:
+            continue
+        if kind not in AMP_FORMS:
+            raise ConfigError(f'--amp does not know the wrapper {kind}; '
+                              'choose its mixed-precision form in the '
+                              'config.')
+        part.type = AMP_FORMS[kind][place]
+    if place == 'cuda':
         cfg.optim_wrapper.setdefault('loss_scale', 'dynamic')
-    else:
-        cfg.optim_wrapper.type = 'mmseg_spwc.CpuAmpOptimWrapper'
 
 
 def start_processes(launcher: str) -> None:

@@ -1,10 +1,11 @@
 """Registered hooks."""
+from .consolidation_hook import ConsolidationHook
 from .pseudo_label_hook import PseudoLabelHook
 from .resume_state_hook import ResumeStateHook
 from .self_paced_hook import SelfPacedHook
 from .step_transition_hook import StepTransitionHook
 
 __all__ = [
-    'PseudoLabelHook', 'ResumeStateHook', 'SelfPacedHook',
-    'StepTransitionHook'
+    'ConsolidationHook', 'PseudoLabelHook', 'ResumeStateHook',
+    'SelfPacedHook', 'StepTransitionHook'
 ]

@@ -1,4 +1,14 @@
 """Optimiser wrappers."""
+from .consolidated import (
+    Consolidated,
+    ConsolidatedAmpOptimWrapper,
+    ConsolidatedCpuAmpOptimWrapper,
+    ConsolidatedOptimWrapper,
+)
 from .cpu_amp import CpuAmpOptimWrapper
 
-__all__ = ['CpuAmpOptimWrapper']
+__all__ = [
+    'Consolidated', 'ConsolidatedAmpOptimWrapper',
+    'ConsolidatedCpuAmpOptimWrapper', 'ConsolidatedOptimWrapper',
+    'CpuAmpOptimWrapper'
+]

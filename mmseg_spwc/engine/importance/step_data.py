@@ -1,0 +1,124 @@
+"""The training data of a step, seen once more to measure importances."""
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+
+import torch
+from mmengine.dataset import DefaultSampler
+from mmengine.dist import all_reduce, get_world_size, is_main_process
+from mmengine.utils import ProgressBar
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils.data import DataLoader
+
+from mmseg_spwc.consolidation import ImportanceSum
+from mmseg_spwc.datasets.samplers import SeededInfiniteSampler, SeededSampler
+
+# label that the importances leave out
+IGNORED = -100
+
+
+class StepData:
+    """Every training image of a step once, shared out among the ranks.
+
+    The images pass the training pipeline as in the first epoch. The order is
+    shuffled with a fixed seed, so a limit on the samples takes a random part
+    of them, and the same one if the measurement is repeated.
+
+    Args:
+        loader (DataLoader): The step's training loader.
+        model (nn.Module): The model, unwrapped.
+        n_samples (int, optional): Use this many images at most, over all
+            ranks. Defaults to None.
+    """
+
+    def __init__(self,
+                 loader: DataLoader,
+                 model: nn.Module,
+                 n_samples: int | None = None) -> None:
+        self.model = model
+        self.limit = n_samples and math.ceil(n_samples / get_world_size())
+        self.loader = once_through(loader)
+
+    def batches(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Inputs and labels, the latter at the size of the logits."""
+        sizes = {}  # of the logits, by shape of the inputs
+        for data in self._with_progress():
+            data = self.model.data_preprocessor(data, training=True)
+            inputs, labels = data['inputs'], labels_of(data['data_samples'])
+            if inputs.shape not in sizes:
+                with torch.no_grad():
+                    outputs = logits_of(self.model, inputs[:1])
+                sizes[inputs.shape] = outputs.shape[2:]
+            yield inputs, shrink(labels, sizes[inputs.shape])
+
+    def _with_progress(self) -> Iterator[dict]:
+        if not is_main_process():
+            yield from self.loader
+            return
+        images = len(self.loader.sampler)
+        used = min(self.limit or images, images)
+        bar = ProgressBar(math.ceil(used / self.loader.batch_size))
+        try:
+            for data in self.loader:
+                bar.update()
+                yield data
+        finally:
+            sys.stdout.write('\n')
+
+    def mean(self, total: ImportanceSum,
+             params: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Divide sums by counts, both added up over the ranks.
+
+        Args:
+            total (ImportanceSum): Of this rank, which may have seen nothing.
+            params (Mapping[str, Tensor]): The parameters to keep.
+
+        Returns:
+            dict: Importance by parameter name.
+        """
+        like = next(iter(params.values()))
+        count = torch.tensor([total.count], device=like.device)
+        all_reduce(count)
+        sums = {}
+        for name, param in params.items():
+            sums[name] = total.sums.get(name, torch.zeros_like(param))
+            all_reduce(sums[name])
+        return ImportanceSum(sums, int(count)).mean()
+
+
+def once_through(loader: DataLoader) -> DataLoader:
+    """A loader of the same batches' size that ends after every image."""
+    # these hand the epoch to the data set, which seeds augmentation with it
+    seeded = isinstance(loader.sampler, SeededSampler | SeededInfiniteSampler)
+    sampler = (SeededSampler if seeded else DefaultSampler)(
+        loader.dataset, shuffle=True, seed=0, round_up=False)
+    return DataLoader(
+        loader.dataset,
+        batch_size=loader.batch_size,
+        sampler=sampler,
+        num_workers=loader.num_workers,
+        collate_fn=loader.collate_fn,
+        pin_memory=loader.pin_memory,
+        worker_init_fn=loader.worker_init_fn)
+
+
+def logits_of(model: nn.Module, inputs: Tensor) -> Tensor:
+    """Logits: (B, C) of a classifier, small (B, C, h, w) of a segmentor."""
+    return model(inputs, mode='tensor')
+
+
+def labels_of(samples: Sequence) -> Tensor:
+    """Labels (B,) of images or (B, H, W) of pixels, 255 left out."""
+    if 'gt_sem_seg' not in samples[0]:
+        return torch.cat([sample.gt_label for sample in samples])
+    labels = torch.cat([sample.gt_sem_seg.data for sample in samples]).long()
+    return labels.masked_fill(labels == 255, IGNORED)
+
+
+def shrink(labels: Tensor, size: Sequence[int]) -> Tensor:
+    """Resize a map of labels to its nearest values; keep other labels."""
+    if not size:
+        return labels
+    maps = labels[:, None].float()  # (B, 1, H, W)
+    return functional.interpolate(maps, tuple(size))[:, 0].long()

@@ -1,0 +1,111 @@
+"""Optimiser wrappers that hold on to what earlier steps have learnt."""
+from collections.abc import Mapping
+
+import torch
+from mmengine.optim import AmpOptimWrapper, OptimWrapper
+from torch import Tensor
+
+from mmseg_spwc.consolidation import QuadraticPenalty
+from mmseg_spwc.registry import OPTIM_WRAPPERS
+
+from .cpu_amp import CpuAmpOptimWrapper
+from .penalty_updates import UPDATES
+
+
+class Consolidated:
+    """Lets a penalty and an observer take part in every optimiser step.
+
+    ::
+
+        gradients of the loss, accumulated, reduced over ranks, unscaled
+        observer.begin_step(params)
+        the penalty's gradient, if update='gradient'
+        clipping, optimiser step
+        the penalty's pull, if update='proximal'
+        observer.after_step(params)
+
+    MMEngine calls ``step`` once all gradients are accumulated, so the penalty
+    counts once an update whatever ``accumulative_counts`` is.
+    """
+
+    _params: Mapping[str, Tensor] = {}
+    _observer = None
+    _update = None
+
+    def observe(self, params: Mapping[str, Tensor], observer) -> None:
+        """Call ``begin_step`` and ``after_step`` of an observer.
+
+        Args:
+            params (Mapping[str, Tensor]): What both are called with.
+            observer: Sees the loss's gradients and the change made.
+        """
+        self._params = params
+        self._observer = observer
+
+    def hold(self, params: Mapping[str, Tensor], penalty: QuadraticPenalty,
+             update: str = 'gradient') -> None:
+        """Set the penalty, in place of an earlier one.
+
+        Args:
+            params (Mapping[str, Tensor]): The model's parameters by name.
+            penalty (QuadraticPenalty): The penalty.
+            update (str): ``'gradient'`` or ``'proximal'``. Defaults to
+                'gradient'.
+        """
+        self._params = params
+        self._update = UPDATES[update](penalty, self.optimizer)
+
+    def step(self, **kwargs) -> None:
+        usable = self._unscale()
+        parts = [
+            part for part in (self._observer, self._update)
+            if part is not None and usable
+        ]
+        for part in parts:
+            part.begin_step(self._params)
+        self._step_unscaled(**kwargs)
+        for part in reversed(parts):
+            part.after_step(self._params)
+
+    def _unscale(self) -> bool:
+        """Give gradients their true size; False if they overflowed."""
+        return True
+
+    def _step_unscaled(self, **kwargs) -> None:
+        super().step(**kwargs)
+
+
+@OPTIM_WRAPPERS.register_module()
+class ConsolidatedOptimWrapper(Consolidated, OptimWrapper):
+    """``OptimWrapper`` with a penalty, see :class:`Consolidated`."""
+
+
+@OPTIM_WRAPPERS.register_module()
+class ConsolidatedCpuAmpOptimWrapper(Consolidated, CpuAmpOptimWrapper):
+    """``CpuAmpOptimWrapper`` with a penalty, see :class:`Consolidated`."""
+
+
+@OPTIM_WRAPPERS.register_module()
+class ConsolidatedAmpOptimWrapper(Consolidated, AmpOptimWrapper):
+    """``AmpOptimWrapper`` with a penalty, see :class:`Consolidated`.
+
+    Gradients are unscaled first, so the penalty enters at its true size. In
+    an iteration whose gradients overflowed the scaler skips the step, and so
+    do penalty and observer.
+    """
+
+    def _unscale(self) -> bool:
+        self.loss_scaler.unscale_(self.optimizer)
+        grads = [
+            param.grad for group in self.optimizer.param_groups
+            for param in group['params'] if param.grad is not None
+        ]
+        norms = torch._foreach_norm(grads)
+        return bool(torch.stack(norms).isfinite().all())
+
+    def _step_unscaled(self, **kwargs) -> None:
+        # the parent's step would unscale a second time before clipping
+        if self.clip_grad_kwargs:
+            self._clip_grad()
+        self.loss_scaler.step(self.optimizer, **kwargs)
+        self.loss_scaler.update(self._scale_update_param)

@@ -1,0 +1,26 @@
+"""Print the final table of several runs side by side.
+
+    python tools/analysis_tools/compare.py work_dirs/a work_dirs/b ...
+"""
+import argparse
+import sys
+
+
+def parse_args() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='Compare runs')
+    parser.add_argument('runs', nargs='+', help='work_dirs or record.json')
+    return parser.parse_args()
+
+
+def main() -> int:
+    args = parse_args()
+    from mmseg_spwc.engine.errors import user_errors
+    from mmseg_spwc.record import Record
+    from mmseg_spwc.visualization.tables import final_table
+    with user_errors():
+        print(final_table([Record.read(run) for run in args.runs]))
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
