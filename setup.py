@@ -1,6 +1,4 @@
 """Packaging of mmseg_spwc in the OpenMMLab manner."""
-import shutil
-import sys
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -19,33 +17,7 @@ def requirements(name: str) -> list:
     return [line for line in lines if line and not line.startswith('#')]
 
 
-def add_mim_folder() -> None:
-    """Put configs and tools under ``mmseg_spwc/.mim``.
-
-    MMEngine looks there for ``mmseg_spwc::`` inheritance. An editable
-    install gets links, so that an edited config takes effect at once; every
-    other install gets copies.
-    """
-    editable = any(word in sys.argv for word in ('develop', 'editable_wheel'))
-    building = any(
-        word in sys.argv for word in ('bdist_wheel', 'install', 'build'))
-    if not (editable or building):
-        return
-    mim = ROOT / 'mmseg_spwc/.mim'
-    shutil.rmtree(mim, ignore_errors=True)
-    mim.mkdir()
-    for folder in ('configs', 'tools'):
-        if editable:
-            (mim / folder).symlink_to(ROOT / folder, target_is_directory=True)
-        else:
-            shutil.copytree(
-                ROOT / folder,
-                mim / folder,
-                ignore=shutil.ignore_patterns('__pycache__'))
-
-
 if __name__ == '__main__':
-    add_mim_folder()
     setup(
         name='mmseg_spwc',
         version=read_version(),
@@ -54,9 +26,9 @@ if __name__ == '__main__':
         long_description=(ROOT / 'README.md').read_text(encoding='utf-8'),
         long_description_content_type='text/markdown',
         license='Apache-2.0',
-        python_requires='>=3.10,<3.13',
+        python_requires='>=3.10,<3.12',
         packages=find_packages(include=('mmseg_spwc', 'mmseg_spwc.*')),
-        package_data={'mmseg_spwc': ['*.json', '.mim/**/*']},
+        package_data={'mmseg_spwc': ['*.json']},
         # torch and mmcv are the user's choice (CPU or CUDA build, lite or
         # full); mmseg_spwc.compat says which one is missing
         install_requires=requirements('runtime'),

@@ -1,10 +1,8 @@
 # python tools/train.py configs/demo/rcil-spwc_shapes-6-1.py
 _base_ = [
-    '../_base_/models/deeplabv3_r18-d8-shapes.py',
-    '../_base_/datasets/shapes.py',
+    '../_base_/settings/shapes_r18.py',
     '../_base_/scenarios/shapes_6-1_overlapped.py',
     '../_base_/methods/rcil.py',
     '../_base_/methods/spwc.py',
-    '../_base_/schedules/shapes.py',
-    '../_base_/default_runtime.py',
 ]
+method = dict(name='RCIL+spWC')

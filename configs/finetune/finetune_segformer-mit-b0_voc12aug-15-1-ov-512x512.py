@@ -7,12 +7,9 @@ _base_ = [
     '../_base_/schedules/css_30e.py',
     '../_base_/default_runtime.py',
 ]
+no_decay = dict(decay_mult=0.)
 optim_wrapper = dict(
-    optimizer=dict(
-        _delete_=True, type='AdamW', lr=6e-5, weight_decay=0.01),
-    paramwise_cfg=dict(
-        custom_keys=dict(
-            pos_block=dict(decay_mult=0.),
-            norm=dict(decay_mult=0.),
-            head=dict(lr_mult=10.))))
+    optimizer=dict(_delete_=True, type='AdamW', lr=6e-5, weight_decay=0.01),
+    paramwise_cfg=dict(custom_keys=dict(
+        pos_block=no_decay, norm=no_decay, head=dict(lr_mult=10.))))
 schedule = dict(later=dict(optim_wrapper=dict(optimizer=dict(lr=6e-6))))

@@ -1,9 +1,6 @@
 # python tools/train.py configs/joint/joint_deeplabv3-r101-d16_b24-30e_voc12aug-10-1-512x512.py
 _base_ = [
-    '../_base_/models/deeplabv3_r101-d16.py',
-    '../_base_/datasets/voc12aug.py',
+    '../_base_/settings/voc12aug_r101_30e.py',
     '../_base_/scenarios/voc_10-1_overlapped.py',
     '../_base_/methods/joint.py',
-    '../_base_/schedules/css_30e.py',
-    '../_base_/default_runtime.py',
 ]

@@ -124,7 +124,8 @@ def choose(index: dict, scenario: Scenario, step: int, role: str,
         raise ValueError(f"A role is 'train', 'heldout' or 'test', not "
                          f'{role!r}.')
     steps = range(step + 1) if cumulative else [step]
-    return [n for t in steps for n in select_train(index, scenario, t, held)]
+    return sorted(
+        {n for t in steps for n in select_train(index, scenario, t, held)})
 
 
 def label_table(scenario: Scenario, step: int, role: str,

@@ -17,7 +17,18 @@ from mmseg_spwc.registry import DATA_SAMPLERS
 
 @DATA_SAMPLERS.register_module()
 class SeededSampler(DefaultSampler):
-    """``DefaultSampler`` that yields ``(index, epoch)``."""
+    """``DefaultSampler`` that yields ``(index, epoch)``.
+
+    With several processes it drops the odd samples of an epoch, where
+    ``DefaultSampler`` repeats some: repeating can add a batch, and then an
+    epoch's length would depend on the number of processes.
+    """
+
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.round_up = False
+        self.num_samples = len(self.dataset) // self.world_size
+        self.total_size = self.num_samples * self.world_size
 
     def __iter__(self) -> Iterator[tuple]:
         return ((index, self.epoch) for index in super().__iter__())

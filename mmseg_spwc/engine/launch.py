@@ -10,13 +10,15 @@ from mmengine.dist import is_distributed
 from .config_keys import ConfigError
 
 _PLAIN = dict(cuda='AmpOptimWrapper', cpu='mmseg_spwc.CpuAmpOptimWrapper')
+_CONSOLIDATED = dict(
+    cuda='mmseg_spwc.ConsolidatedAmpOptimWrapper',
+    cpu='mmseg_spwc.ConsolidatedCpuAmpOptimWrapper')
 # mixed-precision form of an optimiser wrapper, by device
 AMP_FORMS = {
     'OptimWrapper': _PLAIN,
-    'AmpOptimWrapper': _PLAIN,
-    'mmseg_spwc.ConsolidatedOptimWrapper': dict(
-        cuda='mmseg_spwc.ConsolidatedAmpOptimWrapper',
-        cpu='mmseg_spwc.ConsolidatedCpuAmpOptimWrapper'),
+    'mmseg_spwc.ConsolidatedOptimWrapper': _CONSOLIDATED,
+    **dict.fromkeys(_PLAIN.values(), _PLAIN),
+    **dict.fromkeys(_CONSOLIDATED.values(), _CONSOLIDATED),
 }
 
 

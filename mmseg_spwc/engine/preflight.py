@@ -99,6 +99,6 @@ def _log_processor(steps: list, lengths: dict, cfg: Config,
         given,
         type='mmseg_spwc.SequenceLogProcessor',
         by_epoch=by_epoch,
-        step=steps.index(step) + 1,
-        num_steps=len(steps),
+        step=step,
+        place=f'{steps.index(step) + 1}/{len(steps)}',
         later_iters=sum(lengths[s] for s in later))

@@ -28,6 +28,7 @@ def step_entry(runner: Runner, scenario: Scenario, step: int) -> dict:
         class_ids=[int(c) for c in scenario.seen_classes(step)],
         iou=iou,
         miou=group_means(iou, base, scenario.has_background),
+        miou_by_step=_by_step(test, iou, scenario, step),
         pixel_accuracy=_known(test['aAcc']),
         mean_accuracy=_known(test['mAcc']),
         kpi=_kpi(runner, scenario, step),
@@ -52,14 +53,18 @@ def kpi_of(metrics: dict, loop: ValLoop, scenario: Scenario,
     """
     classes = loop.dataloader.dataset.metainfo['classes']
     scores = _class_scores(metrics, classes)
-    if scenario.kind == 'domain':
-        steps = [
-            _known(metrics.get(f'mIoU.step_{s}', math.nan))
-            for s in range(step + 1)
-        ]
-    else:
-        steps = step_means(scores, scenario.step_of_channel(step))
+    steps = _by_step(metrics, scores, scenario, step)
     return {'split': 'heldout', 'class': scores, 'step': steps}
+
+
+def _by_step(metrics: dict, scores: list, scenario: Scenario,
+             step: int) -> list:
+    if scenario.kind != 'domain':
+        return step_means(scores, scenario.step_of_channel(step))
+    return [
+        _known(metrics.get(f'mIoU.step_{s}', math.nan))
+        for s in range(step + 1)
+    ]
 
 
 def _class_scores(metrics: dict, classes: list) -> list:

@@ -55,7 +55,8 @@ class ContinualRunner:
         self.work_dir = Path(cfg.work_dir)
         with input_errors('scenario'):
             self.scenario = build_scenario(cfg.scenario.to_dict())
-        self.method = cfg.method.name
+        self.method = cfg.method.name + (
+            '+spWC' if cfg.get('self_paced') else '')
 
     @classmethod
     def from_cfg(cls, cfg: Config) -> 'ContinualRunner':
@@ -166,10 +167,11 @@ class ContinualRunner:
         network = _network(runner)
         branches = network.carried_branches()
         network.to_plain()
+        meta = dict(dataset_meta=_plain_meta(runner))  # builds on all ranks
         if is_main_process():
             save_step(path, network.state_dict(),
-                      Stamp.of(self.scenario, step, self.method),
-                      dict(dataset_meta=_plain_meta(runner)), branches)
+                      Stamp.of(self.scenario, step, self.method), meta,
+                      branches)
         barrier()
         _load(runner, load_step(path)['state_dict'])
         entry = step_entry(runner, self.scenario, step)

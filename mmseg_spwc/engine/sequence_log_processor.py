@@ -14,17 +14,17 @@ class SequenceLogProcessor(LogProcessor):
     times the smoothed time of an iteration.
 
     Args:
-        step (int): Which step runs, from 1.
-        num_steps (int): How many there are.
+        step (int): Which step runs, from 0.
+        place (str): Its place among the steps that run, as '1/5'.
         later_iters (int): Iterations of the steps after this one.
         **kwargs: Those of MMEngine's ``LogProcessor``.
     """
 
-    def __init__(self, *args, step: int, num_steps: int, later_iters: int,
+    def __init__(self, *args, step: int, place: str, later_iters: int,
                  **kwargs) -> None:
         super().__init__(*args, **kwargs)
         self.step = step
-        self.num_steps = num_steps
+        self.place = place
         self.later_iters = later_iters
 
     def get_log_after_iter(self, runner, batch_idx: int,
@@ -34,6 +34,6 @@ class SequenceLogProcessor(LogProcessor):
             left = runner.max_iters - runner.iter - 1 + self.later_iters
             seconds = int(left * tag.get('time', 0))
             whole = datetime.timedelta(seconds=seconds)
-            line = f'Step {self.step}/{self.num_steps}  {line}  ' \
+            line = f'Step {self.step} ({self.place})  {line}  ' \
                 f'sequence eta: {whole}'
         return tag, line

@@ -104,6 +104,8 @@ def _set_data(out: Config, cfg: Config, scenario: Scenario, step: int,
     _replace_pipeline(scored, _first_pipeline(test.dataset))
     for dataset in (train.dataset, scored, test.dataset):
         _set_root_and_crop(dataset, cfg.get('data_root'), crop)
+    for name in ('train_pipeline', 'test_pipeline'):  # inference reads one
+        _set_crop(out.get(name) or [], crop)
     validation = copy.deepcopy(test)
     train.dataset = dict(
         common, dataset=train.dataset, role='train', seed=seed + step)
@@ -173,8 +175,9 @@ def _finish(out: Config) -> None:
     ]
     by_epoch = 'max_epochs' in out.train_cfg
     length = out.train_cfg['max_epochs' if by_epoch else 'max_iters']
-    # units are scored at the end of a step, not in the middle of it
-    out.train_cfg.setdefault('val_interval', length + 1)
+    if 'val_interval' not in out.train_cfg:
+        # units are scored behind the end of a step, not inside it
+        out.train_cfg.update(val_interval=length + 1, val_begin=length + 1)
     schedulers = out.get('param_scheduler') or []
     if isinstance(schedulers, Mapping):
         schedulers = [schedulers]
@@ -205,6 +208,10 @@ def _set_root_and_crop(dataset: Mapping, root: str | None,
     for part in dataset.get('datasets') or [dataset]:
         if root is not None:
             part['data_root'] = root
-        for transform in part['pipeline']:
-            if transform['type'] in CROPS and crop is not None:
-                transform['size'] = crop
+        _set_crop(part['pipeline'], crop)
+
+
+def _set_crop(pipeline: list, crop: int | None) -> None:
+    for transform in pipeline:
+        if transform['type'] in CROPS and crop is not None:
+            transform['size'] = crop

@@ -138,4 +138,6 @@ def test_joint_sees_everything_and_offline_trains_once(tiny_config, tmp_path):
     record = ContinualRunner(offline).train()
     assert record.finished_steps == [2]
     assert record.steps[0]['images']['train'] == images[2]
+    # every image but the held-out ones, once each
+    assert images[2] + record.steps[0]['images']['heldout'] == 96
     assert same(weights(joint.work_dir, 2), weights(offline.work_dir, 2))

@@ -64,6 +64,7 @@ def test_cumulative_training_labels_all_seen_classes(make):
     dataset = make(2, cumulative=True)
     single = make(2)
     assert len(dataset) > len(single)
+    assert len(set(dataset.positions)) == len(dataset)
     values = set()
     for i in range(len(dataset)):
         data = dataset[i]['data_samples'].gt_sem_seg.data
@@ -145,3 +146,24 @@ def test_concatenated_parts_work_as_one(make, shapes_root):
             dict(part, ann_file='ImageSets/Segmentation/val.txt')]),
         dict(dataset='shapes', name='offline'), 0)
     assert len(both) > len(inner)
+
+
+@pytest.mark.parametrize('world_size', [1, 2, 3])
+def test_an_epoch_has_the_same_batches_for_any_number_of_processes(
+        make, monkeypatch, world_size):
+    from mmseg_spwc.datasets import samplers
+    dataset, total = make(1), 6
+    alone = [i for i, _ in SeededSampler(dataset, seed=3)]
+    expected = [set(alone[i:i + total])
+                for i in range(0, len(alone) - total + 1, total)]
+    ranks = []
+    for rank in range(world_size):
+        monkeypatch.setattr('mmengine.dataset.sampler.get_dist_info',
+                            lambda rank=rank: (rank, world_size))
+        ranks.append([i for i, _ in samplers.SeededSampler(dataset, seed=3)])
+    each = total // world_size
+    batches = [
+        set().union(*(set(r[i:i + each]) for r in ranks))
+        for i in range(0, len(ranks[0]) - each + 1, each)
+    ]
+    assert batches == expected

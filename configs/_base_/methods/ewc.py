@@ -1,6 +1,7 @@
 # EWC as in the paper: every earlier step around its own anchor, lambda/2,
 # per-image Fisher information at labels drawn from the model. The likelihood
-# of an image is the product over the pixels of the small logits.
+# of an image is the product over the pixels of the small logits. The proximal
+# update follows the same penalty and is stable for any strength and lr.
 _base_ = './finetune.py'
 method = dict(
     name='EWC',
@@ -13,5 +14,5 @@ method = dict(
                 strength=1.,
                 half=True,
                 form='task',
-                update='gradient',
+                update='proximal',
                 n_samples=None))))

@@ -9,5 +9,5 @@ param_scheduler = dict(
     type='PolyLR', power=0.9, by_epoch=True, convert_to_iter_based=True)
 schedule = dict(
     later=dict(
-        train_cfg=dict(max_epochs=6),
-        optim_wrapper=dict(optimizer=dict(lr=0.01))))
+        train_cfg=dict(max_epochs=8),
+        optim_wrapper=dict(optimizer=dict(lr=0.03))))

@@ -144,7 +144,6 @@ class ConsolidationHook(Hook):
         self._model = unwrap(runner.model)
         params = self._params()
         data = StepData(runner.train_dataloader, self._model, self.n_samples)
-        print_log(f'Importances of step {self.step}:', 'current')
         with seeded(runner.seed or 0, self.step, get_rank()):
             importances = self.importance.estimate(self._model, params, data)
         if is_main_process():

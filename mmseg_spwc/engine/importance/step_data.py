@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import torch
 from mmengine.dataset import DefaultSampler
 from mmengine.dist import all_reduce, get_world_size, is_main_process
+from mmengine.logging import print_log
 from mmengine.utils import ProgressBar
 from torch import Tensor, nn
 from torch.nn import functional
@@ -58,6 +59,7 @@ class StepData:
             return
         images = len(self.loader.sampler)
         used = min(self.limit or images, images)
+        print_log(f'Measuring importances on {used} images', 'current')
         bar = ProgressBar(math.ceil(used / self.loader.batch_size))
         try:
             for data in self.loader:

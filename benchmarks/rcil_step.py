@@ -1,0 +1,81 @@
+"""What RCIL's losses cost beside the networks themselves.
+
+The rival is the least that any distilling method pays: forward and backward
+of the doubled student and one forward of the teacher.
+
+    python benchmarks/rcil_step.py
+"""
+import statistics
+import time
+
+import torch
+from mmengine.config import Config
+from mmengine.registry import init_default_scope
+from mmengine.structures import PixelData
+from torch.nn import functional
+
+import mmseg_spwc  # noqa: F401  (before anything of mmseg)
+
+
+def build(size: int):
+    from mmseg_spwc.engine import step_config
+    from mmseg_spwc.engine.hooks.step_transition_hook import build_plain
+    from mmseg_spwc.registry import MODELS
+    from mmseg_spwc.scenario import build_scenario
+    cfg = Config.fromfile('configs/demo/rcil_shapes-6-1.py')
+    cfg.work_dir, cfg.crop_size = 'work_dirs/benchmark', size
+    # ResNet-50 at the literature's output stride, small enough for a CPU
+    cfg.model.backbone.update(
+        depth=50, base_channels=64, stem_channels=64, strides=(1, 2, 2, 1),
+        dilations=(1, 1, 1, 2))
+    cfg.model.decode_head.update(in_channels=2048, channels=256,
+                                 dilations=(1, 6, 12, 18))
+    scenario = build_scenario(cfg.scenario.to_dict())
+    config = step_config(cfg, scenario, 1).model
+    student = MODELS.build(config)
+    student.train()
+    student.set_teacher(build_plain(config, student.channels[:-1]))
+    return student
+
+
+def batch(size: int, channels: int) -> tuple:
+    from mmseg.structures import SegDataSample
+    labels = torch.randint(0, channels, (2, 1, size, size))
+    samples = [SegDataSample(gt_sem_seg=PixelData(data=x)) for x in labels]
+    return torch.randn(2, 3, size, size), samples
+
+
+def bare_step(student, inputs, samples) -> None:
+    labels = torch.stack([s.gt_sem_seg.data[0] for s in samples])
+    with torch.no_grad():
+        student.teacher.tapped_forward(inputs)
+    logits = functional.interpolate(
+        student.tapped_forward(inputs).logits, labels.shape[1:],
+        mode='bilinear')
+    functional.cross_entropy(logits, labels).backward()
+
+
+def rcil_step(student, inputs, samples) -> None:
+    losses = student.loss(inputs, samples)
+    sum(v for k, v in losses.items() if 'loss' in k).backward()
+
+
+def main(size: int = 256, repeats: int = 7) -> None:
+    init_default_scope('mmseg')
+    student = build(size)
+    data = batch(size, sum(student.channels))
+    times = {bare_step: [], rcil_step: []}
+    for i in range(repeats + 1):  # interleaved, the first round warms up
+        for step, seconds in times.items():
+            begin = time.perf_counter()
+            step(student, *data)
+            student.zero_grad(set_to_none=True)
+            if i:
+                seconds.append(time.perf_counter() - begin)
+    bare, full = (statistics.median(times[s]) for s in times)
+    print(f'ResNet-50, 2 x {size}^2: networks {bare:.2f} s, with RCIL\'s '
+          f'losses {full:.2f} s, ratio {full / bare:.3f} (target 1.15)')
+
+
+if __name__ == '__main__':
+    main()

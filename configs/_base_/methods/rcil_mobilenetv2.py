@@ -1,0 +1,7 @@
+# RCIL for MobileNetV2: the depthwise 3x3 of every block are doubled, which
+# come second in a block, and first in `layer1`, which does not widen.
+_base_ = './rcil.py'
+depthwise = r'layer(1\.0\.conv\.0|[2-7]\.\d\.conv\.1)\.conv'
+method = dict(
+    every=dict(
+        model=dict(rc=dict(match=rf'({depthwise}|aspp_convs\.\d)$'))))

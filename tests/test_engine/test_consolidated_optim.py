@@ -1,0 +1,289 @@
+"""A penalty inside the optimiser step, against autograd by hand."""
+import copy
+import functools
+
+import pytest
+import torch
+from mmengine.config import Config
+from mmengine.optim import OptimWrapper
+from mmengine.optim.optimizer import amp_optimizer_wrapper
+from torch import nn
+
+from mmseg_spwc.consolidation import QuadraticPenalty
+from mmseg_spwc.engine import launch
+from mmseg_spwc.engine.config_keys import ConfigError
+from mmseg_spwc.engine.optim import (
+    ConsolidatedAmpOptimWrapper,
+    ConsolidatedCpuAmpOptimWrapper,
+    ConsolidatedOptimWrapper,
+)
+from mmseg_spwc.engine.optim.penalty_updates import largest_safe_factor
+
+LR = 0.1
+
+
+@pytest.fixture
+def model():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+
+
+@pytest.fixture
+def tasks(model):
+    generator = torch.Generator().manual_seed(1)
+
+    def draw(p):
+        return torch.rand(p.shape, generator=generator)
+
+    return [(weight, {n: draw(p) for n, p in model.named_parameters()},
+             {n: draw(p) for n, p in model.named_parameters()})
+            for weight in (0.3, 0.8)]
+
+
+def batch(seed, size=6):
+    generator = torch.Generator().manual_seed(seed)
+    return (torch.randn(size, 3, generator=generator),
+            torch.randint(2, (size, ), generator=generator))
+
+
+def loss_of(model, data):
+    return nn.functional.cross_entropy(model(data[0]), data[1])
+
+
+def held(model, tasks, cls=ConsolidatedOptimWrapper, update='gradient',
+         optimizer=None, **options):
+    optimizer = optimizer or torch.optim.SGD(
+        model.parameters(), LR, momentum=0.9)
+    wrapper = cls(optimizer=optimizer, **options)
+    penalty = QuadraticPenalty()
+    for task in tasks:
+        penalty.add(*task)
+    wrapper.hold(dict(model.named_parameters()), penalty, update)
+    return wrapper
+
+
+def penalty_by_hand(model, tasks):
+    total = 0.
+    for weight, importances, anchors in tasks:
+        for name, param in model.named_parameters():
+            total = total + weight * (
+                importances[name] * (param - anchors[name])**2).sum()
+    return total
+
+
+def close(a, b, **kwargs):
+    return all(
+        torch.allclose(p, q, **kwargs)
+        for p, q in zip(a.parameters(), b.parameters(), strict=True))
+
+
+def test_gradient_update_is_sgd_on_loss_plus_penalty(model, tasks):
+    other = copy.deepcopy(model)
+    wrapper = held(model, tasks)
+    sgd = torch.optim.SGD(other.parameters(), LR, momentum=0.9)
+    for seed in range(4):
+        wrapper.update_params(loss_of(model, batch(seed)))
+        sgd.zero_grad()
+        (loss_of(other, batch(seed)) + penalty_by_hand(other, tasks)
+         ).backward()
+        sgd.step()
+    assert close(model, other, rtol=1e-5, atol=1e-6)
+
+
+def test_accumulated_gradients_meet_the_penalty_once(model, tasks):
+    other = copy.deepcopy(model)
+    halves = [batch(0), batch(1)]
+    wrapper = held(model, tasks, accumulative_counts=2)
+    before = copy.deepcopy(model)
+    wrapper.update_params(loss_of(model, halves[0]))
+    assert close(model, before, rtol=0, atol=0)
+    wrapper.update_params(loss_of(model, halves[1]))
+    whole = tuple(torch.cat(parts) for parts in zip(*halves, strict=True))
+    held(other, tasks).update_params(loss_of(other, whole))
+    assert close(model, other, rtol=1e-5, atol=1e-6)
+
+
+def test_clipping_sees_the_penalty(model, tasks):
+    other = copy.deepcopy(model)
+    wrapper = held(model, tasks, clip_grad=dict(max_norm=0.01))
+    wrapper.update_params(loss_of(model, batch(0)))
+    (loss_of(other, batch(0)) + penalty_by_hand(other, tasks)).backward()
+    norm = torch.cat([p.grad.flatten() for p in other.parameters()]).norm()
+    assert norm > 0.1
+    with torch.no_grad():
+        for p in other.parameters():
+            p -= LR * p.grad * 0.01 / norm
+    assert close(model, other, rtol=1e-4, atol=1e-7)
+
+
+def test_proximal_update_is_the_closed_form_of_each_group(model, tasks):
+    optimizer = torch.optim.SGD([
+        dict(params=model[0].parameters(), lr=0.05, momentum=0.5),
+        dict(params=[model[2].weight], lr=0.2, momentum=0.),
+        dict(params=[model[2].bias], lr=0.2, momentum=0.),
+    ])
+    other = copy.deepcopy(model)
+    wrapper = held(model, tasks, update='proximal', optimizer=optimizer)
+    model[2].bias.requires_grad_(False)  # no gradient, no pull
+    wrapper.update_params(loss_of(model, batch(0)))
+    loss_of(other, batch(0)).backward()
+    rates = {'0.weight': (0.05, 0.5), '0.bias': (0.05, 0.5),
+             '2.weight': (0.2, 0.), '2.bias': None}
+    for name, param in other.named_parameters():
+        moved = dict(model.named_parameters())[name]
+        if rates[name] is None:
+            assert torch.equal(moved, param)
+            continue
+        lr, momentum = rates[name]
+        for i in range(param.numel()):
+            theta = (param - lr * param.grad).flatten()[i].item()
+            # argmin of (x - theta)^2 (1 - beta) / (2 lr) + penalty(x)
+            top, bottom = theta * (1 - momentum) / lr, (1 - momentum) / lr
+            for weight, importances, anchors in tasks:
+                strength = 2 * weight * importances[name].flatten()[i].item()
+                top += strength * anchors[name].flatten()[i].item()
+                bottom += strength
+            assert moved.flatten()[i].item() == pytest.approx(
+                top / bottom, rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize('update', ['gradient', 'proximal'])
+def test_huge_strength_is_stable_only_when_proximal(model, tasks, update):
+    wrapper = held(model, [(1e4, *task[1:]) for task in tasks],
+                   update=update)
+    for seed in range(30):
+        wrapper.update_params(loss_of(model, batch(seed)))
+    finite = all(p.isfinite().all() and p.abs().max() < 10
+                 for p in model.parameters())
+    assert finite == (update == 'proximal')
+
+
+class Watch:
+
+    def begin_step(self, params):
+        self.grads = {n: p.grad.clone() for n, p in params.items()}
+        self.start = {n: p.detach().clone() for n, p in params.items()}
+
+    def after_step(self, params):
+        self.change = {n: p - self.start[n] for n, p in params.items()}
+
+
+@pytest.mark.parametrize('update', ['gradient', 'proximal'])
+def test_observer_sees_the_losses_gradient_and_the_whole_change(
+        model, tasks, update):
+    wrapper, watch = held(model, tasks, update=update), Watch()
+    before = copy.deepcopy(model)
+    wrapper.observe(dict(model.named_parameters()), watch)
+    wrapper.update_params(loss_of(model, batch(0)))
+    loss_of(before, batch(0)).backward()
+    for name, param in before.named_parameters():
+        assert torch.allclose(watch.grads[name], param.grad, atol=1e-7)
+        after = dict(model.named_parameters())[name]
+        assert torch.equal(watch.change[name], after - param)
+
+
+def test_without_penalty_it_is_the_ordinary_wrapper(model):
+    other = copy.deepcopy(model)
+    for net, cls in ((model, ConsolidatedOptimWrapper),
+                     (other, OptimWrapper)):
+        wrapper = cls(torch.optim.SGD(net.parameters(), LR),
+                      clip_grad=dict(max_norm=0.1))
+        wrapper.update_params(loss_of(net, batch(0)))
+    assert close(model, other, rtol=0, atol=0)
+
+
+def test_cpu_amp_runs_in_bfloat16_and_injects_in_float32(model, tasks):
+    other = copy.deepcopy(model)
+    wrapper = held(model, tasks, ConsolidatedCpuAmpOptimWrapper)
+    with wrapper.optim_context(model):
+        assert model(batch(0)[0]).dtype == torch.bfloat16
+        loss = loss_of(model, batch(0))
+    wrapper.update_params(loss)
+    with torch.autocast('cpu', dtype=torch.bfloat16):
+        loss = loss_of(other, batch(0))
+    (loss + penalty_by_hand(other, tasks)).backward()
+    torch.optim.SGD(other.parameters(), LR).step()
+    assert close(model, other, rtol=1e-5, atol=1e-6)
+
+
+@pytest.fixture
+def pretend_accelerator(monkeypatch):
+    scaler = functools.partial(torch.amp.GradScaler, 'cpu')
+    monkeypatch.setattr(amp_optimizer_wrapper, 'is_cuda_available',
+                        lambda: True)
+    monkeypatch.setattr(amp_optimizer_wrapper, 'GradScaler', scaler)
+
+
+@pytest.mark.parametrize('clip', [None, dict(max_norm=0.05)])
+def test_amp_unscales_once_before_the_penalty(pretend_accelerator, model,
+                                              tasks, clip):
+    other = copy.deepcopy(model)
+    wrapper = held(model, tasks, ConsolidatedAmpOptimWrapper,
+                   loss_scale=1024., clip_grad=copy.copy(clip))
+    plain = held(other, tasks, clip_grad=copy.copy(clip))
+    for seed in range(3):
+        wrapper.update_params(loss_of(model, batch(seed)))
+        plain.update_params(loss_of(other, batch(seed)))
+    assert close(model, other, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize('update', ['gradient', 'proximal'])
+def test_amp_overflow_skips_everything(pretend_accelerator, model, tasks,
+                                       update):
+    before, watch = copy.deepcopy(model), Watch()
+    wrapper = held(model, tasks, ConsolidatedAmpOptimWrapper, update)
+    wrapper.observe(dict(model.named_parameters()), watch)
+    scale = wrapper.loss_scaler.get_scale()
+    wrapper.update_params(loss_of(model, batch(0)) * float('inf'))
+    assert close(model, before, rtol=0, atol=0)
+    assert not hasattr(watch, 'grads')
+    assert wrapper.loss_scaler.get_scale() == scale / 2
+
+
+@pytest.mark.parametrize('options', [
+    dict(momentum=0.), dict(momentum=0.9), dict(momentum=0.9, nesterov=True)])
+def test_largest_safe_factor_is_where_sgd_starts_to_diverge(options):
+
+    def distance(factor):
+        param = nn.Parameter(torch.ones(1, dtype=torch.float64))
+        sgd = torch.optim.SGD([param], 0.1, **options)
+        penalty = QuadraticPenalty()
+        penalty.add(factor, dict(p=torch.tensor([3.])),
+                    dict(p=torch.tensor([0.])))
+        for _ in range(2000):
+            param.grad = torch.zeros_like(param)
+            penalty.add_gradient_(dict(p=param))
+            sgd.step()
+        return abs(param.item()), largest_safe_factor(penalty, sgd)
+
+    limit = distance(1.)[1]
+    assert distance(0.99 * limit)[0] < 1e-3
+    assert not distance(1.01 * limit)[0] < 1e3
+
+
+def test_adam_has_no_such_limit():
+    penalty = QuadraticPenalty()
+    penalty.add(1e9, dict(p=torch.ones(1)), dict(p=torch.zeros(1)))
+    adam = torch.optim.Adam([nn.Parameter(torch.ones(1))])
+    assert largest_safe_factor(penalty, adam) == float('inf')
+
+
+@pytest.mark.parametrize('cuda, plain, ours', [
+    (True, 'AmpOptimWrapper', 'mmseg_spwc.ConsolidatedAmpOptimWrapper'),
+    (False, 'mmseg_spwc.CpuAmpOptimWrapper',
+     'mmseg_spwc.ConsolidatedCpuAmpOptimWrapper')])
+def test_amp_switches_the_methods_wrapper_too(monkeypatch, cuda, plain, ours):
+    monkeypatch.setattr(torch.cuda, 'is_available', lambda: cuda)
+    kind = 'mmseg_spwc.ConsolidatedOptimWrapper'
+    cfg = Config(dict(
+        optim_wrapper=dict(optimizer=dict(type='SGD')),
+        schedule=dict(later=dict(optim_wrapper=dict(optimizer=dict(lr=1)))),
+        method=dict(name='EWC', every=dict(optim_wrapper=dict(type=kind)))))
+    for _ in range(2):
+        launch.use_mixed_precision(cfg)
+    assert cfg.optim_wrapper.type == plain
+    assert cfg.method.every.optim_wrapper.type == ours
+    assert 'type' not in cfg.schedule.later.optim_wrapper
+    cfg.method.every.optim_wrapper.type = 'Other'
+    with pytest.raises(ConfigError, match='wrapper Other'):
+        launch.use_mixed_precision(cfg)
