@@ -2,5 +2,5 @@
 _base_ = [
     '../_base_/settings/shapes_r18.py',
     '../_base_/scenarios/shapes_6-1_overlapped.py',
-    '../_base_/methods/rcil.py',
+    '../_base_/methods/rcil_shapes.py',
 ]

@@ -5,5 +5,4 @@ _base_ = [
     '../_base_/methods/plop.py',
     '../_base_/methods/spwc.py',
 ]
-method = dict(name='PLOP+spWC')
 schedule = dict(later=dict(train_cfg=dict(max_epochs=10)))  # as published

@@ -5,4 +5,3 @@ _base_ = [
     '../_base_/methods/plop_ade.py',
     '../_base_/methods/spwc.py',
 ]
-method = dict(name='PLOP+spWC')

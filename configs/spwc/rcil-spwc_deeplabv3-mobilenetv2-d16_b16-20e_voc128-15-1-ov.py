@@ -5,4 +5,3 @@ _base_ = [
     '../_base_/methods/rcil_mobilenetv2.py',
     '../_base_/methods/spwc.py',
 ]
-method = dict(name='RCIL+spWC')

@@ -103,15 +103,13 @@ def rotate_memory(student: nn.Module, loader: DataLoader,
         old, current = representatives(
             decoder_map(student.teacher, inputs) - before[:, None, None],
             decoder_map(student, inputs) - offset[:, None, None], centred)
-        rotated = rotations(old)
-        logits = classify(classifier, (rotated + offset).flatten(0, 1))
-        logits = logits.view(*rotated.shape[:2], -1)
+        rotated = rotations(old)  # (K, B, D)
+        logits = classify(classifier, rotated + offset)
         return rotation_loss(rotated, current, logits, classes, stage.mix)
 
     optimizer = torch.optim.Adam(rotations.parameters(), stage.lr)
     loss = _minimise(student, loader, loss_of, optimizer, stage.epochs)
-    with torch.no_grad():
-        memory.replace(rotations(centred) + offset)
+    memory.replace(rotations(centred) + offset)
     return loss
 
 
@@ -140,15 +138,11 @@ def train_classifiers(student: nn.Module, loader: DataLoader,
         with torch.no_grad():
             old_logits = student.teacher.tapped_forward(inputs).logits
         logits, old_logits = (
-            resize(
-                x,
-                size=labels.shape[1:],
-                mode='bilinear',
-                align_corners=student.align_corners)
-            for x in (logits, old_logits))
+            resize(x, labels.shape[1:], None, 'bilinear',
+                   student.align_corners) for x in (logits, old_logits))
         filled = old_logits.argmax(1).where(labels == 0, labels)
         replay = functional.cross_entropy(
-            classify(classifier, kept), kept_labels)
+            classify(classifier, kept[None])[0], kept_labels)
         return (pixel_focal(logits, filled) + stage.mem * replay +
                 stage.ali * adaptive_logit(logits, old_logits, labels))
 
@@ -164,8 +158,8 @@ def decoder_map(model: nn.Module, inputs: Tensor) -> Tensor:
 
 
 def classify(classifier: nn.Module, features: Tensor) -> Tensor:
-    """Logits (M, C) of features (M, D) by a 1x1 convolution."""
-    return classifier(features.t()[None, :, :, None])[0, :, :, 0].t()
+    """Logits (K, M, C) of features (K, M, D) by a 1x1 convolution."""
+    return classifier(features.mT[..., None])[..., 0].mT
 
 
 def _minimise(student: nn.Module, loader: DataLoader, loss_of,

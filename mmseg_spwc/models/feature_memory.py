@@ -30,9 +30,9 @@ def region_means(features: Tensor,
         region = (labels == label).to(features)  # (B, H, W)
         shown = region.mean(dim=(1, 2)) > min_region
         cover = functional.adaptive_avg_pool2d(
-            region[shown], features.shape[2:])  # (M, h, w)
-        total = torch.einsum('mdhw,mhw->md', features[shown], cover)
-        means[label] = total / cover.sum(dim=(1, 2))[:, None]
+            region[shown][:, None], features.shape[2:])  # (M, 1, h, w)
+        total = (features[shown] * cover).sum(dim=(2, 3))
+        means[label] = total / cover.sum(dim=(2, 3))
     return means
 
 

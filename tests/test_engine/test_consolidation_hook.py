@@ -128,7 +128,7 @@ def test_every_image_is_seen_once(runner_of, sampler):
     config = dict(runner.cfg.train_dataloader, sampler=dict(type=sampler))
     loader = runner.build_dataloader(config, seed=3)
     data = StepData(loader, runner.model.eval())
-    assert sorted(i for i, _ in data.loader.sampler) == list(
+    assert sorted(data.loader.sampler) == list(
         range(len(loader.dataset)))
     seen = sum(len(inputs) for inputs, _ in data.batches())
     assert seen == len(loader.dataset)
@@ -228,8 +228,10 @@ def test_too_strong_a_gradient_update_is_announced(runner_of):
     handler.emit = lambda record: messages.append(record.getMessage())
     runner.logger.addHandler(handler)
     hook.before_train(runner)
-    # lr 0.01, momentum 0.9 with Nesterov: lr * 2 lambda < 3.8 / 2.8
-    assert 'below 67.9,' in messages[-1]
+    sgd = runner.cfg.optim_wrapper.optimizer
+    assert (sgd.momentum, sgd.nesterov) == (0.9, True)
+    limit = 3.8 / 2.8 / (2 * sgd.lr)  # lr * 2 lambda < 2 (1 + b) / (1 + 2 b)
+    assert f'below {limit:.3g},' in messages[-1]
     hook.update = 'proximal'
     hook.before_train(runner)
     assert len(messages) == 1

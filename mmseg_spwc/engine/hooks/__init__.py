@@ -1,11 +1,12 @@
 """Registered hooks."""
 from .consolidation_hook import ConsolidationHook
+from .feature_replay_hook import FeatureReplayHook
 from .pseudo_label_hook import PseudoLabelHook
 from .resume_state_hook import ResumeStateHook
 from .self_paced_hook import SelfPacedHook
 from .step_transition_hook import StepTransitionHook
 
 __all__ = [
-    'ConsolidationHook', 'PseudoLabelHook', 'ResumeStateHook',
-    'SelfPacedHook', 'StepTransitionHook'
+    'ConsolidationHook', 'FeatureReplayHook', 'PseudoLabelHook',
+    'ResumeStateHook', 'SelfPacedHook', 'StepTransitionHook'
 ]

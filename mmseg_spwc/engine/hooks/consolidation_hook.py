@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from mmengine.dist import barrier, get_rank, is_main_process
+from mmengine.dist import barrier, broadcast, get_rank, is_main_process
 from mmengine.hooks import Hook, LoggerHook
 from mmengine.logging import print_log
 from torch import Tensor, nn
@@ -142,6 +142,9 @@ class ConsolidationHook(Hook):
         """Measure and store; a repetition overwrites it with the same."""
         self._find_place(runner)
         self._model = unwrap(runner.model)
+        # the first rank's running statistics are those that are kept
+        for buffer in self._model.buffers():
+            broadcast(buffer)
         params = self._params()
         data = StepData(runner.train_dataloader, self._model, self.n_samples)
         with seeded(runner.seed or 0, self.step, get_rank()):

@@ -13,7 +13,6 @@ from torch.nn import functional
 from torch.utils.data import DataLoader
 
 from mmseg_spwc.consolidation import ImportanceSum
-from mmseg_spwc.datasets.samplers import SeededInfiniteSampler, SeededSampler
 
 # label that the importances leave out
 IGNORED = -100
@@ -90,10 +89,9 @@ class StepData:
 
 
 def once_through(loader: DataLoader) -> DataLoader:
-    """A loader of the same batches' size that ends after every image."""
-    # these hand the epoch to the data set, which seeds augmentation with it
-    seeded = isinstance(loader.sampler, SeededSampler | SeededInfiniteSampler)
-    sampler = (SeededSampler if seeded else DefaultSampler)(
+    """A loader of the same data that ends when every image was seen."""
+    # round_up would count some images twice, our own samplers drop some
+    sampler = DefaultSampler(
         loader.dataset, shuffle=True, seed=0, round_up=False)
     return DataLoader(
         loader.dataset,
