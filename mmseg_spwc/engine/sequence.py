@@ -162,6 +162,8 @@ class ContinualRunner:
             content = load_step(self.cfg.start_from)
             check_start(content['stamp'], self.scenario, self.cfg.start_from)
             _load(runner, content['state_dict'])
+            # what a method measures at the end of a step, it measures here
+            runner.call_hook('after_train')
         else:
             runner.train()
         network = _network(runner)

@@ -85,3 +85,24 @@ def test_spwc_without_a_held_out_slice_is_explained(with_method):
     cfg.heldout.ratio = 0
     with pytest.raises(ValueError, match='heldout.ratio'):
         ContinualRunner(cfg).train()
+
+
+@pytest.mark.parametrize('name', ['ewc', 'mas'])
+def test_consolidation_can_start_from_a_shared_step(with_method, name):
+    base = with_method('finetune')
+    ContinualRunner(base).train()
+    cfg = with_method(name, 'spwc')
+    cfg.start_from = f'{base.work_dir}/step_00/final.pth'
+    cfg.self_paced = dict(rule='linear', mu=2.)
+    record = ContinualRunner(cfg).train()
+    assert record.step(1)['priority']['unit'] == 'step'
+    assert len(record.step(1)['priority']['v']) == 1
+
+
+def test_path_integrals_need_a_trained_first_step(with_method):
+    base = with_method('finetune')
+    ContinualRunner(base).train()
+    cfg = with_method('si')
+    cfg.start_from = f'{base.work_dir}/step_00/final.pth'
+    with pytest.raises(ValueError, match='start_from'):
+        ContinualRunner(cfg).train()

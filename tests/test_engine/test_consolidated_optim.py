@@ -4,20 +4,16 @@ import functools
 
 import pytest
 import torch
-from mmengine.config import Config
 from mmengine.optim import OptimWrapper
 from mmengine.optim.optimizer import amp_optimizer_wrapper
 from torch import nn
 
 from mmseg_spwc.consolidation import QuadraticPenalty
-from mmseg_spwc.engine import launch
-from mmseg_spwc.engine.config_keys import ConfigError
 from mmseg_spwc.engine.optim import (
     ConsolidatedAmpOptimWrapper,
     ConsolidatedCpuAmpOptimWrapper,
     ConsolidatedOptimWrapper,
 )
-from mmseg_spwc.engine.optim.penalty_updates import largest_safe_factor
 
 LR = 0.1
 
@@ -238,52 +234,3 @@ def test_amp_overflow_skips_everything(pretend_accelerator, model, tasks,
     assert close(model, before, rtol=0, atol=0)
     assert not hasattr(watch, 'grads')
     assert wrapper.loss_scaler.get_scale() == scale / 2
-
-
-@pytest.mark.parametrize('options', [
-    dict(momentum=0.), dict(momentum=0.9), dict(momentum=0.9, nesterov=True)])
-def test_largest_safe_factor_is_where_sgd_starts_to_diverge(options):
-
-    def distance(factor):
-        param = nn.Parameter(torch.ones(1, dtype=torch.float64))
-        sgd = torch.optim.SGD([param], 0.1, **options)
-        penalty = QuadraticPenalty()
-        penalty.add(factor, dict(p=torch.tensor([3.])),
-                    dict(p=torch.tensor([0.])))
-        for _ in range(2000):
-            param.grad = torch.zeros_like(param)
-            penalty.add_gradient_(dict(p=param))
-            sgd.step()
-        return abs(param.item()), largest_safe_factor(penalty, sgd)
-
-    limit = distance(1.)[1]
-    assert distance(0.99 * limit)[0] < 1e-3
-    assert not distance(1.01 * limit)[0] < 1e3
-
-
-def test_adam_has_no_such_limit():
-    penalty = QuadraticPenalty()
-    penalty.add(1e9, dict(p=torch.ones(1)), dict(p=torch.zeros(1)))
-    adam = torch.optim.Adam([nn.Parameter(torch.ones(1))])
-    assert largest_safe_factor(penalty, adam) == float('inf')
-
-
-@pytest.mark.parametrize('cuda, plain, ours', [
-    (True, 'AmpOptimWrapper', 'mmseg_spwc.ConsolidatedAmpOptimWrapper'),
-    (False, 'mmseg_spwc.CpuAmpOptimWrapper',
-     'mmseg_spwc.ConsolidatedCpuAmpOptimWrapper')])
-def test_amp_switches_the_methods_wrapper_too(monkeypatch, cuda, plain, ours):
-    monkeypatch.setattr(torch.cuda, 'is_available', lambda: cuda)
-    kind = 'mmseg_spwc.ConsolidatedOptimWrapper'
-    cfg = Config(dict(
-        optim_wrapper=dict(optimizer=dict(type='SGD')),
-        schedule=dict(later=dict(optim_wrapper=dict(optimizer=dict(lr=1)))),
-        method=dict(name='EWC', every=dict(optim_wrapper=dict(type=kind)))))
-    for _ in range(2):
-        launch.use_mixed_precision(cfg)
-    assert cfg.optim_wrapper.type == plain
-    assert cfg.method.every.optim_wrapper.type == ours
-    assert 'type' not in cfg.schedule.later.optim_wrapper
-    cfg.method.every.optim_wrapper.type = 'Other'
-    with pytest.raises(ConfigError, match='wrapper Other'):
-        launch.use_mixed_precision(cfg)

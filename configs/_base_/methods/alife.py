@@ -1,10 +1,12 @@
 # ALIFE, stage 1: adaptive logit regulariser on the background, distillation
-# elsewhere, cross entropy on new classes only. VOC 15-5: ali 2, kd 1.
+# elsewhere, cross entropy on new classes only, norms of backbone and ASPP
+# frozen. VOC 15-5: ali 2, kd 1.
 _base_ = './finetune.py'
 method = dict(
     name='ALIFE',
     later=dict(
         model=dict(
+            frozen_norm=r'^backbone\.|aspp|pool_norm',
             losses=dict(
                 pixel=dict(ignore_background=True),
                 ali=dict(

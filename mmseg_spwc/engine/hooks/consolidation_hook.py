@@ -141,6 +141,11 @@ class ConsolidationHook(Hook):
     def after_train(self, runner) -> None:
         """Measure and store; a repetition overwrites it with the same."""
         self._find_place(runner)
+        if self.importance.along_the_path and self._optim_wrapper is None:
+            raise ConfigError(
+                'This importance is gathered while a step is trained, so '
+                'step 0 cannot be taken from start_from: train it with this '
+                'method.')
         self._model = unwrap(runner.model)
         # the first rank's running statistics are those that are kept
         for buffer in self._model.buffers():

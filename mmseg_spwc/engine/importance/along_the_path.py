@@ -15,6 +15,8 @@ class SynapticImportance(Importance):
         xi (float): Damping. Defaults to 1e-3.
     """
 
+    along_the_path = True
+
     def __init__(self, xi: float = 1e-3) -> None:
         self._path = SynapticIntelligence(xi)
 
@@ -52,6 +54,8 @@ class RunningImportance(Importance):
         eps (float): Guards the division by a tensor's range. Defaults to
             1e-8.
     """
+
+    along_the_path = True
 
     def __init__(self, alpha: float = 0.9, eps: float = 1e-8) -> None:
         self.alpha = alpha

@@ -26,6 +26,8 @@ class Importance:
     :meth:`state_dict`, which goes into the training checkpoints.
     """
 
+    along_the_path = False  # whether training must be watched
+
     def begin(self, params: NamedTensors, store: TaskStore,
               step: int) -> None:
         pass

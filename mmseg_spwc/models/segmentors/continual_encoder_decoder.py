@@ -1,4 +1,5 @@
 """Any mmseg ``EncoderDecoder`` as the student of a sequence."""
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -53,6 +54,9 @@ class ContinualEncoderDecoder(EncoderDecoder):
             Defaults to None.
         pre_activation (bool): Compare the stages' maps before their last
             activation, as PLOP does. Defaults to False.
+        frozen_norm (str, optional): Batch norms whose name this regular
+            expression is found in keep their statistics and parameters.
+            Defaults to None.
         **kwargs: Those of mmseg's ``EncoderDecoder``.
     """
 
@@ -63,6 +67,7 @@ class ContinualEncoderDecoder(EncoderDecoder):
                  rc: dict | None = None,
                  pseudo_label: dict | None = None,
                  pre_activation: bool = False,
+                 frozen_norm: str | None = None,
                  **kwargs) -> None:
         super().__init__(*args, **kwargs)
         self.rc = rc
@@ -80,6 +85,20 @@ class ContinualEncoderDecoder(EncoderDecoder):
         self.__dict__['teacher'] = None
         if rc is not None:
             add_branches(self, **dict(rc, init='merged'))
+        self.frozen_norms = [] if frozen_norm is None else [
+            name for name, module in self.named_modules()
+            if isinstance(module, nn.modules.batchnorm._BatchNorm)
+            and re.search(frozen_norm, name)
+        ]
+        for name in self.frozen_norms:
+            self.get_submodule(name).requires_grad_(False)
+
+    def train(self, mode: bool = True) -> 'ContinualEncoderDecoder':
+        """Set the mode, but never for frozen norms."""
+        super().train(mode)
+        for name in self.frozen_norms:
+            self.get_submodule(name).eval()
+        return self
 
     def carried_branches(self) -> dict | None:
         """The trained branches, if the next step shall go on with them."""

@@ -123,6 +123,22 @@ def test_features_are_the_stages_the_decoder_and_the_logits(tiny_config):
     assert logits is outputs.logits
 
 
+def test_frozen_norms_keep_statistics_and_parameters(tiny_config):
+    cfg = tiny_config()
+    cfg.model.frozen_norm = r'^backbone\.'
+    model = build(cfg, 1)
+    model.train()
+    before = copy.deepcopy(model.state_dict())
+    losses = model.loss(*batch())
+    losses['loss_pixel'].backward()
+    after = model.state_dict()
+    moved = {k for k in after if 'running_mean' in k
+             and not torch.equal(after[k], before[k])}
+    assert moved and not any(k.startswith('backbone') for k in moved)
+    assert model.backbone.bn1.weight.grad is None
+    assert model.backbone.conv1.weight.grad is not None
+
+
 def test_auxiliary_heads_learn_by_the_pixel_loss(tiny_config):
     cfg = tiny_config()
     head = copy.deepcopy(cfg.model.decode_head)
