@@ -1,4 +1,6 @@
 """Fixtures that several test files share."""
+import functools
+import os
 from pathlib import Path
 
 import pytest
@@ -22,11 +24,11 @@ def mmseg_scope():
     init_default_scope('mmseg')
 
 
-@pytest.fixture(autouse=True)
-def private_cache(tmp_path_factory, monkeypatch):
+@pytest.fixture(autouse=True, scope='session')
+def private_cache(tmp_path_factory):
     """Keep class indices of tests out of the user's cache."""
     folder = tmp_path_factory.getbasetemp() / 'cache'
-    monkeypatch.setenv('MMSEG_SPWC_CACHE', str(folder))
+    os.environ['MMSEG_SPWC_CACHE'] = str(folder)
 
 
 @pytest.fixture(scope='session')
@@ -38,16 +40,16 @@ def shapes_root(tmp_path_factory) -> Path:
     return root
 
 
-@pytest.fixture
-def tiny_config(shapes_root, tmp_path):
-    """Make the config of a sequence that trains in seconds."""
+@pytest.fixture(scope='session')
+def config_in(shapes_root):
+    """Make the config of a sequence that trains in seconds, by folder."""
     from mmengine.config import Config
 
-    def make(leaf: str = 'configs/demo/finetune_shapes-6-1.py',
+    def make(folder: Path, leaf: str = 'configs/demo/finetune_shapes-6-1.py',
              **options) -> Config:
         cfg = Config.fromfile(ROOT / leaf)
         cfg.merge_from_dict({
-            'work_dir': str(tmp_path / 'run'),
+            'work_dir': str(folder / 'run'),
             'experiment_name': 'tiny',
             'data_root': str(shapes_root),
             'crop_size': 48,
@@ -66,3 +68,9 @@ def tiny_config(shapes_root, tmp_path):
         return cfg
 
     return make
+
+
+@pytest.fixture
+def tiny_config(config_in, tmp_path):
+    """:func:`config_in` the test's own folder."""
+    return functools.partial(config_in, tmp_path)

@@ -27,6 +27,7 @@ def test_two_steps_with_a_distilling_method(tiny_config, leaf):
     cfg.model.pretrained = None
     cfg.model.backbone.init_cfg = None
     cfg.total_batch_size = 16
+    cfg.crop_size = 32
     cfg.method.later = dict(
         model=dict(losses=dict(
             kd=dict(type='mmseg_spwc.UnbiasedDistillationLoss'))))

@@ -2,7 +2,7 @@
 _base_ = './css_pipelines.py'
 data_root = '{{$MMSEG_SPWC_DATA:data}}/shapes'
 crop_size = 96
-shapes = dict(num_train=1500, num_val=300, size=96, seed=0)
+shapes = dict(num_train=1200, num_val=200, size=96, seed=0)
 train_dataloader = dict(
     num_workers=2,
     dataset=dict(

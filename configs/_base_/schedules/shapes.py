@@ -1,6 +1,6 @@
 # Minutes on two CPU cores.
 total_batch_size = 16
-train_cfg = dict(type='EpochBasedTrainLoop', max_epochs=12)
+train_cfg = dict(type='EpochBasedTrainLoop', max_epochs=10)
 optim_wrapper = dict(
     type='OptimWrapper',
     optimizer=dict(
@@ -9,5 +9,5 @@ param_scheduler = dict(
     type='PolyLR', power=0.9, by_epoch=True, convert_to_iter_based=True)
 schedule = dict(
     later=dict(
-        train_cfg=dict(max_epochs=8),
+        train_cfg=dict(max_epochs=6),
         optim_wrapper=dict(optimizer=dict(lr=0.03))))
