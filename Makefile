@@ -41,6 +41,8 @@ env: $(ENV)
 ifeq ($(VENV),.venv)
 $(ENV): $(PINS) setup.py requirements/runtime.txt
 	@echo "Setting up $(VENV) (once, a few minutes) ..."
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 10), (3, 11)))' || { \
+	  echo "$(PYTHON) must be Python 3.10 or 3.11: run make PYTHON=python3.11 ..."; exit 1; }
 	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	@echo "  installing the versions of $(PINS)"
 	@$(PY) -m pip install --quiet -r $(PINS)

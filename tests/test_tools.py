@@ -1,4 +1,5 @@
 """The command lines, as a user types them."""
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -36,3 +37,21 @@ def test_mistakes_get_one_sentence(arguments, message):
     assert done.returncode == 2, done.stderr
     assert message in done.stderr
     assert 'Traceback' not in done.stderr
+
+
+def test_a_missing_package_is_named_before_it_is_used(tmp_path):
+    """An environment without MMSegmentation's metadata."""
+    (tmp_path / 'sitecustomize.py').write_text(
+        'import importlib.metadata as m\n'
+        'real = m.version\n'
+        'def version(name):\n'
+        '    if name == "mmsegmentation":\n'
+        '        raise m.PackageNotFoundError(name)\n'
+        '    return real(name)\n'
+        'm.version = version\n')
+    done = subprocess.run(
+        [sys.executable, 'tools/train.py', DEMO], cwd=ROOT, text=True,
+        env=dict(os.environ, PYTHONPATH=str(tmp_path)), capture_output=True,
+        timeout=120)
+    assert done.returncode != 0
+    assert "pip install 'mmsegmentation>=1.2.0,<2.0'" in done.stderr

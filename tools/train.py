@@ -10,6 +10,9 @@ import argparse
 import os
 import sys
 
+import mmseg_spwc  # noqa: F401  (checks the stack before it is used)
+
+# isort: split
 from mmengine.config import DictAction
 
 
@@ -40,7 +43,6 @@ def parse_args() -> argparse.Namespace:
 
 def main() -> int:
     args = parse_args()
-    import mmseg_spwc  # noqa: F401  (before anything of mmseg)
     from mmseg_spwc.engine.errors import user_errors
     from mmseg_spwc.engine.launch import load_config, start_processes
     from mmseg_spwc.registry import RUNNERS
