@@ -4,43 +4,28 @@
 """
 import argparse
 import json
-import os
 import sys
 
-import mmseg_spwc  # noqa: F401  (checks the stack before it is used)
-
-# isort: split
-from mmengine.config import DictAction
+from mmseg_spwc.engine.errors import user_errors
+from mmseg_spwc.engine.launch import (
+    add_options,
+    load_config,
+    start_processes,
+)
+from mmseg_spwc.registry import RUNNERS
+from mmseg_spwc.utils.files import write_text
 
 
 def parse_args() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Score a step')
-    parser.add_argument('config', help='config of the sequence')
+    add_options(parser)
     parser.add_argument('checkpoint', help='final.pth of a step')
-    parser.add_argument('--work-dir', help='folder for logs')
     parser.add_argument('--out', help='JSON file for the scores')
-    parser.add_argument(
-        '--launcher',
-        choices=['none', 'pytorch', 'slurm', 'mpi'],
-        default='none',
-        help='job launcher')
-    parser.add_argument(
-        '--cfg-options',
-        nargs='+',
-        action=DictAction,
-        help='overrides of the config, as key=value')
-    parser.add_argument('--local_rank', '--local-rank', type=int, default=0)
-    args = parser.parse_args()
-    os.environ.setdefault('LOCAL_RANK', str(args.local_rank))
-    return args
+    return parser.parse_args()
 
 
 def main() -> int:
     args = parse_args()
-    from mmseg_spwc.engine.errors import user_errors
-    from mmseg_spwc.engine.launch import load_config, start_processes
-    from mmseg_spwc.registry import RUNNERS
-    from mmseg_spwc.utils.files import write_text
     with user_errors():
         cfg = load_config(args)
         start_processes(cfg.launcher)

@@ -1,10 +1,10 @@
 """From a command line to a config that is ready to run."""
 import os
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 import torch
-from mmengine.config import Config
+from mmengine.config import Config, DictAction
 from mmengine.dist import is_distributed
 
 from .config_keys import ConfigError
@@ -20,6 +20,28 @@ AMP_FORMS = {
     **dict.fromkeys(_PLAIN.values(), _PLAIN),
     **dict.fromkeys(_CONSOLIDATED.values(), _CONSOLIDATED),
 }
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options that every tool which runs a config shares."""
+    parser.add_argument('config', help='config of the sequence')
+    parser.add_argument('--work-dir', help='folder for logs, weights, record')
+    parser.add_argument(
+        '--launcher',
+        choices=['none', 'pytorch', 'slurm', 'mpi'],
+        default='none',
+        help='job launcher')
+    parser.add_argument(
+        '--cfg-options',
+        nargs='+',
+        action=DictAction,
+        help='overrides of the config, as key=value')
+    # older launchers pass the rank as an option, newer ones as a variable
+    parser.add_argument(
+        '--local_rank',
+        '--local-rank',
+        type=lambda rank: os.environ.setdefault('LOCAL_RANK', rank),
+        help='set by the launcher')
 
 
 def load_config(args: Namespace) -> Config:

@@ -5,31 +5,22 @@
 import argparse
 import sys
 
-import mmseg_spwc  # noqa: F401  (checks the stack before it is used)
-
-# isort: split
-from mmengine.config import DictAction
+from mmseg_spwc.engine.config_keys import check_keys, input_errors
+from mmseg_spwc.engine.errors import user_errors
+from mmseg_spwc.engine.launch import add_options, load_config
+from mmseg_spwc.engine.step_config import step_config
+from mmseg_spwc.scenario import build_scenario
 
 
 def parse_args() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Print a config')
-    parser.add_argument('config', help='config of the sequence')
+    add_options(parser)
     parser.add_argument('--step', type=int, help='the step, from 0')
-    parser.add_argument(
-        '--cfg-options',
-        nargs='+',
-        action=DictAction,
-        help='overrides of the config, as key=value')
     return parser.parse_args()
 
 
 def main() -> int:
     args = parse_args()
-    from mmseg_spwc.engine.config_keys import check_keys, input_errors
-    from mmseg_spwc.engine.errors import user_errors
-    from mmseg_spwc.engine.launch import load_config
-    from mmseg_spwc.engine.step_config import step_config
-    from mmseg_spwc.scenario import build_scenario
     with user_errors():
         cfg = load_config(args)
         if args.step is not None:
