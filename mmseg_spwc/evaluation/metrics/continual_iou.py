@@ -3,7 +3,6 @@ from collections.abc import Sequence
 
 import torch
 from mmengine.evaluator import BaseMetric
-from mmengine.logging import print_log
 from torch import Tensor
 
 from mmseg_spwc.registry import METRICS
@@ -64,9 +63,6 @@ class ContinualIoUMetric(BaseMetric):
         metrics.update(
             {f'IoU.{n}': v for n, v in zip(names, iou, strict=True)})
         metrics.update(self._by_step(results))
-        print_log('IoU by class: ' + ', '.join(
-            f'{n} {100 * v:.1f}' for n, v in zip(names, iou, strict=True)
-            if v is not None), 'current')
         return {
             key: float('nan') if value is None else value
             for key, value in metrics.items()
