@@ -8,7 +8,6 @@ import csv
 import functools
 import io
 import json
-import math
 from pathlib import Path
 
 import jsonschema
@@ -83,19 +82,10 @@ class Record:
         write_text(Path(folder) / FILE_NAME, text + '\n')
         write_text(Path(folder) / TABLE_NAME, self.to_csv())
 
-    def add_step(self, entry: dict) -> None:
-        """Append a finished step and renew the summary."""
+    def add_step(self, entry: dict, summary: dict) -> None:
+        """Append a finished step and renew the summary of the run."""
         self.content['steps'].append(entry)
-        means = [
-            s['miou']['all'] for s in self.steps
-            if s.get('miou', {}).get('all') is not None
-        ]
-        if means:
-            last = self.steps[-1]
-            self.content['summary'] = dict(
-                **last['miou'],
-                average_miou=math.fsum(means) / len(means),
-                pixel_accuracy=last['pixel_accuracy'])
+        self.content['summary'] = summary
 
     def finish(self) -> None:
         self.content['status'] = 'finished'
@@ -117,23 +107,51 @@ class Record:
                           f'{self.finished_steps}.')
 
     def to_csv(self) -> str:
-        """One row a step: means first, then the IoU of every class."""
-        names = max((s['classes'] for s in self.steps), key=len, default=[])
-        means = ('base', 'base_no_bg', 'new', 'all', 'all_no_bg')
+        """One row a step: means, then every class or every task."""
+        table = _task_table if self.content[
+            'task'] == 'classification' else _class_table
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator='\n')
-        writer.writerow([
-            'step', *(f'mIoU_{m}' for m in means), 'pixel_accuracy',
-            'wall_time', *names
-        ])
-        for s in self.steps:
-            iou = s.get('iou', [])
-            row = [s['miou'].get(m) for m in means]
-            row += [s['pixel_accuracy'], s['cost']['wall_time'], *iou]
-            row += [None] * (len(names) - len(iou))
-            writer.writerow(
-                [s['step'], *('' if v is None else f'{v:.6g}' for v in row)])
+        for row in table(self.steps):
+            writer.writerow([_cell(value) for value in row])
         return buffer.getvalue()
+
+
+def _class_table(steps: list) -> list:
+    names = max((s['classes'] for s in steps), key=len, default=[])
+    means = ('base', 'base_no_bg', 'new', 'all', 'all_no_bg')
+    header = [
+        'step', *(f'mIoU_{m}' for m in means), 'pixel_accuracy', 'wall_time',
+        *names
+    ]
+    rows = [[
+        s['step'], *(s['miou'].get(m) for m in means), s['pixel_accuracy'],
+        s['cost']['wall_time'], *_padded(s['iou'], len(names))
+    ] for s in steps]
+    return [header, *rows]
+
+
+def _task_table(steps: list) -> list:
+    tasks = max((len(s['accuracy_by_step']) for s in steps), default=0)
+    header = [
+        'step', 'accuracy_mean', 'accuracy_all', 'wall_time',
+        *(f'task_{t}' for t in range(tasks))
+    ]
+    rows = [[
+        s['step'], s['accuracy']['mean'], s['accuracy']['all'],
+        s['cost']['wall_time'], *_padded(s['accuracy_by_step'], tasks)
+    ] for s in steps]
+    return [header, *rows]
+
+
+def _padded(values: list, length: int) -> list:
+    return [*values, *[None] * (length - len(values))]
+
+
+def _cell(value: float | int | str | None) -> str:
+    if value is None:
+        return ''
+    return f'{value:.6g}' if isinstance(value, float) else str(value)
 
 
 def check(content: dict, where: str | Path) -> None:

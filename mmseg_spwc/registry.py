@@ -5,8 +5,11 @@ written ``mmseg_spwc.X`` in a config, is found under either default scope.
 """
 from mmengine.registry import DATA_SAMPLERS as MMENGINE_DATA_SAMPLERS
 from mmengine.registry import DATASETS as MMENGINE_DATASETS
+from mmengine.registry import EVALUATOR as MMENGINE_EVALUATOR
+from mmengine.registry import FUNCTIONS as MMENGINE_FUNCTIONS
 from mmengine.registry import HOOKS as MMENGINE_HOOKS
 from mmengine.registry import LOG_PROCESSORS as MMENGINE_LOG_PROCESSORS
+from mmengine.registry import LOOPS as MMENGINE_LOOPS
 from mmengine.registry import METRICS as MMENGINE_METRICS
 from mmengine.registry import MODELS as MMENGINE_MODELS
 from mmengine.registry import OPTIM_WRAPPERS as MMENGINE_OPTIM_WRAPPERS
@@ -26,9 +29,12 @@ def _child(parent: Registry, location: str) -> Registry:
 DATASETS = _child(MMENGINE_DATASETS, 'datasets')
 TRANSFORMS = _child(MMENGINE_TRANSFORMS, 'datasets')
 DATA_SAMPLERS = _child(MMENGINE_DATA_SAMPLERS, 'datasets')
+FUNCTIONS = _child(MMENGINE_FUNCTIONS, 'datasets')
 MODELS = _child(MMENGINE_MODELS, 'models')
 METRICS = _child(MMENGINE_METRICS, 'evaluation.metrics')
+EVALUATOR = _child(MMENGINE_EVALUATOR, 'evaluation.metrics')
 RUNNERS = _child(MMENGINE_RUNNERS, 'engine')
 HOOKS = _child(MMENGINE_HOOKS, 'engine')
+LOOPS = _child(MMENGINE_LOOPS, 'engine')
 OPTIM_WRAPPERS = _child(MMENGINE_OPTIM_WRAPPERS, 'engine')
 LOG_PROCESSORS = _child(MMENGINE_LOG_PROCESSORS, 'engine')

@@ -7,6 +7,7 @@ import math
 
 import pytest
 
+from mmseg_spwc.engine.problems import Segmentation
 from mmseg_spwc.record import Record, RecordError
 
 
@@ -28,8 +29,8 @@ def record():
     run = dict(name='x', config='a = 1\n', config_hash='0', seed=1,
                command='train', packages={}, commit=None, world_size=1)
     record = Record.new('segmentation', run, dict(hash='h'), 'Finetune')
-    record.add_step(entry(0, [0.9, 0.7]))
-    record.add_step(entry(1, [0.8, 0.2, 0.5]))
+    for e in (entry(0, [0.9, 0.7]), entry(1, [0.8, 0.2, 0.5])):
+        record.add_step(e, Segmentation().summary([*record.steps, e]))
     return record
 
 

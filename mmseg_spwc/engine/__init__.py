@@ -1,7 +1,11 @@
 """The order of things in time: the sequence, its hooks, its configs."""
 from . import hooks, optim  # noqa: F401
+from .resumable_loop import ResumableEpochLoop
 from .sequence import ContinualRunner
 from .sequence_log_processor import SequenceLogProcessor
 from .step_config import step_config
 
-__all__ = ['ContinualRunner', 'SequenceLogProcessor', 'step_config']
+__all__ = [
+    'ContinualRunner', 'ResumableEpochLoop', 'SequenceLogProcessor',
+    'step_config'
+]

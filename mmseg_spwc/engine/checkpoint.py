@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 
 from mmseg_spwc.scenario import Scenario
-from mmseg_spwc.utils.files import atomic_path
+from mmseg_spwc.utils.files import write_tensors
 
 FORMAT = 'mmseg_spwc.step'
 
@@ -52,8 +52,7 @@ def save_step(path: str | Path,
         state_dict={k: v.detach().cpu() for k, v in state_dict.items()})
     if branches is not None:
         content['branches'] = branches
-    with atomic_path(path) as temporary:
-        torch.save(content, temporary)
+    write_tensors(path, content)
 
 
 def load_step(path: str | Path) -> dict:

@@ -4,20 +4,15 @@ import functools
 from mmengine.config import Config
 from mmengine.dist import get_world_size
 
-from mmseg_spwc.datasets.continual_seg import (
-    check_label_values,
-    choose,
-    index_of,
-)
-from mmseg_spwc.registry import DATASETS
 from mmseg_spwc.scenario import Scenario
 
 from .config_keys import ConfigError
+from .problems import problem_of
 from .step_config import step_config
 
 
 def plan_steps(cfg: Config, scenario: Scenario, steps: list) -> dict:
-    """Read the class indices and count what every step will see.
+    """Read all labels and count what every step will see.
 
     Missing files, label values outside the data set, empty steps and batches
     larger than a step's images are errors here, before any training.
@@ -28,49 +23,24 @@ def plan_steps(cfg: Config, scenario: Scenario, steps: list) -> dict:
         steps (list[int]): The steps that will run.
 
     Returns:
-        dict: ``images``, the counts by role of every step, and
-        ``log_processor``, which makes the step's log processor config.
+        dict: ``images``, the counts by role of every step; ``facts`` for
+        the record's scenario; and ``log_processor``, which makes the step's
+        log processor config.
     """
-    counts = _count(cfg, scenario, steps)
+    configs = {
+        step: step_config(cfg, scenario, step, get_world_size())
+        for step in steps
+    }
+    counts, facts = problem_of(scenario).count(configs, scenario)
     lengths = {
-        step: _iterations(step_config(cfg, scenario, step, get_world_size()),
-                          counts[step]['train'], scenario, step)
+        step: _iterations(configs[step], counts[step]['train'], scenario,
+                          step)
         for step in steps
     }
     return dict(
         images=counts,
+        facts=facts,
         log_processor=functools.partial(_log_processor, steps, lengths))
-
-
-def _count(cfg: Config, scenario: Scenario, steps: list) -> dict:
-    first = step_config(cfg, scenario, steps[0])
-    indices = {}
-    for role, loader in (('train', first.train_dataloader),
-                         ('test', first.test_dataloader)):
-        source = loader.dataset.dataset
-        index, _ = index_of(
-            DATASETS.build(source), source, loader.dataset.cache_dir)
-        check_label_values(index, scenario)
-        indices[role] = index
-    counts = {}
-    for step in steps:
-        loaders = step_config(cfg, scenario, step)
-        counts[step] = {
-            role: len(
-                choose(indices[source], scenario, step, role,
-                       dataset.get('heldout') or {},
-                       dataset.get('cumulative', False)))
-            for role, source, dataset in _roles(loaders)
-        }
-    return counts
-
-
-def _roles(cfg: Config) -> list:
-    roles = [('train', 'train', cfg.train_dataloader.dataset),
-             ('test', 'test', cfg.test_dataloader.dataset)]
-    if cfg.get('val_dataloader'):
-        roles.insert(1, ('heldout', 'train', cfg.val_dataloader.dataset))
-    return roles
 
 
 def _iterations(cfg: Config, images: int, scenario: Scenario,

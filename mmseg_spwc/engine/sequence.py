@@ -18,14 +18,19 @@ from mmengine.runner import Runner
 
 from mmseg_spwc.record import FILE_NAME, Record, RecordError
 from mmseg_spwc.registry import RUNNERS
-from mmseg_spwc.scenario import build_scenario
 
 from . import provenance
+from .agreement import check_agreement
 from .checkpoint import Stamp, check_start, load_step, save_step
 from .config_keys import ConfigError, check_keys, input_errors
+from .curves import loss_curves
+from .distribution import distribute
+from .lock import run_lock
 from .preflight import plan_steps
-from .results import step_entry
-from .step_config import checkpoint_path, step_config
+from .problems import problem_of
+from .resume_point import find_resume_point
+from .step_config import checkpoint_path, scenario_of, step_config
+from .stop_request import stop_requests
 from .summary import print_step, print_table
 
 
@@ -54,9 +59,11 @@ class ContinualRunner:
         self.cfg = cfg
         self.work_dir = Path(cfg.work_dir)
         with input_errors('scenario'):
-            self.scenario = build_scenario(cfg.scenario.to_dict())
-        self.method = cfg.method.name + (
-            '+spWC' if cfg.get('self_paced') else '')
+            self.scenario = scenario_of(cfg)
+        self.problem = problem_of(self.scenario)
+        self.method = cfg.method.name
+        if cfg.get('self_paced'):
+            self.method += '+' + cfg.self_paced.get('name', 'spWC')
 
     @classmethod
     def from_cfg(cls, cfg: Config) -> 'ContinualRunner':
@@ -75,10 +82,15 @@ class ContinualRunner:
         Returns:
             Record: The record of the whole run.
         """
+        with run_lock(self.work_dir), stop_requests():
+            return self._train_steps()
+
+    def _train_steps(self) -> Record:
         init_default_scope(self.cfg.get('default_scope', 'mmseg'))
         record = self._open_record()
         with input_errors('data'):
             plan = plan_steps(self.cfg, self.scenario, self.steps)
+        record.content['scenario'].update(plan['facts'])
         for step in self.steps:
             if step not in record.finished_steps:
                 self._run_step(record, plan, step)
@@ -112,7 +124,12 @@ class ContinualRunner:
         cfg.work_dir = f'{self.work_dir}/test_step_{stamp.step:02d}'
         runner = Runner.from_cfg(cfg)
         _load(runner, content['state_dict'])
-        return step_entry(runner, self.scenario, stamp.step)
+        return self._score(runner, stamp.step)
+
+    def _score(self, runner: Runner, step: int) -> dict:
+        entry = self.problem.entry(runner, self.scenario, step)
+        parameters = sum(p.numel() for p in runner.model.parameters())
+        return dict(entry, parameters=parameters)
 
     def _open_record(self) -> Record:
         """Read the record of a run that goes on, or begin a new one."""
@@ -126,7 +143,7 @@ class ContinualRunner:
             raise box[0]
         if box[0] is not None:
             return Record(box[0])
-        return Record.new('segmentation', run, scenario, self.method)
+        return Record.new(self.scenario.task, run, scenario, self.method)
 
     def _old_record(self, run: dict) -> dict | Exception | None:
         begun = (self.work_dir / FILE_NAME).exists() or any(
@@ -152,10 +169,9 @@ class ContinualRunner:
         begin = time.time()
         cfg = step_config(self.cfg, self.scenario, step, get_world_size())
         cfg.log_processor = plan['log_processor'](cfg, step)
-        cfg.resume = Path(cfg.work_dir, 'last_checkpoint').exists()
-        if get_world_size() > 1 and not torch.cuda.is_available():
-            cfg.model_wrapper_cfg = dict(
-                type='MMDistributedDataParallel', device_ids=None)
+        cfg.load_from = find_resume_point(cfg.work_dir)
+        cfg.resume = cfg.load_from is not None
+        distribute(cfg, get_world_size())
         runner = Runner.from_cfg(cfg)
         path = checkpoint_path(self.cfg.work_dir, step)
         if step == 0 and self.cfg.get('start_from'):
@@ -167,6 +183,8 @@ class ContinualRunner:
         else:
             runner.train()
         network = _network(runner)
+        check_agreement(f'after training step {step}',
+                        weights=dict(network.named_parameters()))
         branches = network.carried_branches()
         network.to_plain()
         meta = dict(dataset_meta=_plain_meta(runner))  # builds on all ranks
@@ -176,14 +194,20 @@ class ContinualRunner:
                       branches)
         barrier()
         _load(runner, load_step(path)['state_dict'])
-        entry = step_entry(runner, self.scenario, step)
+        entry = self._score(runner, step)
+        check_agreement(
+            f'about step {step}', state=network.state_dict(), scores=entry,
+            priority=runner.message_hub.get_info('priority', None))
         entry.update(
             images=plan['images'][step],
             checkpoint=str(Path(path).relative_to(self.work_dir)),
             priority=runner.message_hub.get_info('priority', None),
+            consolidation=runner.message_hub.get_info('consolidation', None),
+            curves=loss_curves(runner.message_hub, runner.iter),
             cost=dict(
                 wall_time=time.time() - begin, peak_memory=_peak_memory()))
-        record.add_step(entry)
+        record.add_step(
+            entry, self.problem.summary([*record.steps, entry]))
         if is_main_process():
             record.write(self.work_dir)
             _remove_scratch(Path(cfg.work_dir))

@@ -4,15 +4,27 @@ from collections.abc import Mapping
 
 from mmengine.config import Config
 
-from mmseg_spwc.scenario import Scenario
+from mmseg_spwc.scenario import Scenario, build_scenario
 
 from .config_keys import KEYS, ConfigError, overrides
+from .guards import add_guards
+from .problems import problem_of
 
 SAMPLERS = dict(
     DefaultSampler='mmseg_spwc.SeededSampler',
     InfiniteSampler='mmseg_spwc.SeededInfiniteSampler')
 
-CROPS = ('mmseg_spwc.AreaRandomResizedCrop', 'mmseg_spwc.ShortSideCentreCrop')
+
+def scenario_of(cfg: Config) -> Scenario:
+    """Return the scenario of a config.
+
+    Where it leaves something to chance (the order of classes, permutations)
+    and gives no seed, the run's own seed decides.
+    """
+    given = cfg.scenario.to_dict()
+    if given.get('task') == 'classification' and given.get('seed') is None:
+        given['seed'] = (cfg.get('randomness') or {}).get('seed') or 0
+    return build_scenario(given)
 
 
 def step_config(cfg: Config,
@@ -43,20 +55,22 @@ def step_config(cfg: Config,
     base = {k: v for k, v in cfg.to_dict().items() if k not in KEYS}
     out = Config(copy.deepcopy(base), filename=cfg.filename)
     seed = (cfg.get('randomness') or {}).get('seed') or 0
-    # mmseg's own configs keep a tuple under this name, for themselves
-    crop = cfg.get('crop_size')
-    crop = crop if isinstance(crop, int) else None
-    _set_model(out, scenario, step, crop)
-    _set_data(out, cfg, scenario, step, world_size, seed, crop)
+    problem = problem_of(scenario)
+    problem.set_model(out, cfg, scenario, step)
+    problem.set_data(out, cfg, scenario, step, seed + step)
+    _set_loading(out.train_dataloader, cfg.get('total_batch_size'),
+                 world_size)
     _set_runtime(out, cfg, step, seed)
     out.hooks = dict(transition=_transition(cfg, step, stage))
     if cfg.get('self_paced') and stage == 'later':
+        options = cfg.self_paced.to_dict()
+        options.pop('name', None)
         out.hooks['self_paced'] = dict(
             type='mmseg_spwc.SelfPacedHook',
             step=step,
             scenario=scenario.to_dict(),
             record=f'{cfg.work_dir}/record.json',
-            **cfg.self_paced.to_dict())
+            **options)
     for group in (cfg.get('schedule'), method):
         for change in overrides(group, stage, step):
             out.merge_from_dict(_plain(change))
@@ -68,68 +82,11 @@ def _plain(mapping: Mapping) -> dict:
     return Config(dict(mapping)).to_dict() if mapping else {}
 
 
-def _set_model(out: Config, scenario: Scenario, step: int,
-               crop: int | None) -> None:
-    kind = str(out.model.type).rpartition('.')[2]
-    if kind not in ('EncoderDecoder', 'ContinualEncoderDecoder'):
-        raise ConfigError(
-            f'The model is a {out.model.type}; a sequence can be trained '
-            'with mmseg configs of type EncoderDecoder.')
-    out.model.type = 'mmseg_spwc.ContinualEncoderDecoder'
-    out.model.channels = list(scenario.channels(step))
-    out.model.setdefault('losses', {})
-    if crop is not None:
-        out.model.data_preprocessor.size = (crop, crop)
-    heads = [out.model.decode_head]
-    auxiliary = out.model.get('auxiliary_head')
-    if auxiliary:
-        heads += auxiliary if isinstance(auxiliary, list) else [auxiliary]
-    for head in heads:
-        head.num_classes = scenario.num_channels(step)
-
-
-def _set_data(out: Config, cfg: Config, scenario: Scenario, step: int,
-              world_size: int, seed: int, crop: int | None) -> None:
-    train, test = out.train_dataloader, out.test_dataloader
-    if not test.get('batch_size'):
-        test.batch_size = 1
-    heldout = dict(cfg.get('heldout') or {})
-    common = dict(
-        type='mmseg_spwc.ContinualSegDataset',
-        scenario=scenario.to_dict(),
-        step=step,
-        heldout=heldout,
-        cache_dir=cfg.get('cache_dir'))
-    scored = copy.deepcopy(train.dataset)
-    _replace_pipeline(scored, _first_pipeline(test.dataset))
-    for dataset in (train.dataset, scored, test.dataset):
-        _set_root_and_crop(dataset, cfg.get('data_root'), crop)
-    for name in ('train_pipeline', 'test_pipeline'):  # inference reads one
-        _set_crop(out.get(name) or [], crop)
-    validation = copy.deepcopy(test)
-    train.dataset = dict(
-        common, dataset=train.dataset, role='train', seed=seed + step)
-    validation.dataset = dict(common, dataset=scored, role='heldout')
-    test.dataset = dict(common, dataset=test.dataset, role='test')
-    out.val_dataloader = validation
-    _set_batch(train, cfg.get('total_batch_size'), world_size)
-    sampler = train.get('sampler') or dict(
+def _set_loading(loader: Config, total: int | None, world_size: int) -> None:
+    sampler = loader.get('sampler') or dict(
         type='DefaultSampler', shuffle=True)
     sampler['type'] = SAMPLERS.get(sampler['type'], sampler['type'])
-    train.sampler = sampler
-    metric = dict(
-        type='mmseg_spwc.ContinualIoUMetric',
-        scenario=scenario.to_dict(),
-        step=step)
-    out.val_evaluator = metric
-    out.test_evaluator = [metric, *_other_metrics(out.get('test_evaluator'))]
-    out.val_cfg = dict(type='ValLoop')
-    out.test_cfg = dict(type='TestLoop')
-    if not heldout.get('ratio'):
-        out.val_dataloader = out.val_evaluator = out.val_cfg = None
-
-
-def _set_batch(loader: Config, total: int | None, world_size: int) -> None:
+    loader.sampler = sampler
     if total is None:
         return
     if total % world_size:
@@ -173,6 +130,7 @@ def _finish(out: Config) -> None:
         *(hook for hook in named.values() if hook),
         dict(type='mmseg_spwc.ResumeStateHook'),
     ]
+    add_guards(out)
     by_epoch = 'max_epochs' in out.train_cfg
     length = out.train_cfg['max_epochs' if by_epoch else 'max_iters']
     if 'val_interval' not in out.train_cfg:
@@ -184,34 +142,3 @@ def _finish(out: Config) -> None:
     for scheduler in schedulers:
         scheduler.setdefault('end', length)
     out.param_scheduler = schedulers
-
-
-def _other_metrics(evaluator) -> list:
-    if not evaluator:
-        return []
-    metrics = evaluator if isinstance(evaluator, list) else [evaluator]
-    return [m for m in metrics if m['type'] != 'IoUMetric']
-
-
-def _first_pipeline(dataset: Mapping) -> list:
-    parts = dataset.get('datasets') or [dataset]
-    return copy.deepcopy(parts[0]['pipeline'])
-
-
-def _replace_pipeline(dataset: Mapping, pipeline: list) -> None:
-    for part in dataset.get('datasets') or [dataset]:
-        part['pipeline'] = copy.deepcopy(pipeline)
-
-
-def _set_root_and_crop(dataset: Mapping, root: str | None,
-                       crop: int | None) -> None:
-    for part in dataset.get('datasets') or [dataset]:
-        if root is not None:
-            part['data_root'] = root
-        _set_crop(part['pipeline'], crop)
-
-
-def _set_crop(pipeline: list, crop: int | None) -> None:
-    for transform in pipeline:
-        if transform['type'] in CROPS and crop is not None:
-            transform['size'] = crop

@@ -5,7 +5,8 @@ from mmengine.dist import master_only
 from mmengine.logging import print_log
 
 from mmseg_spwc.record import Record
-from mmseg_spwc.visualization.tables import final_table, step_line
+from mmseg_spwc.visualization.step_report import step_line
+from mmseg_spwc.visualization.tables import final_table
 
 
 @master_only

@@ -1,5 +1,12 @@
 """What a sequence achieved: accuracy matrix and parameter size."""
 from .matrix import AccuracyMatrix
-from .parameter_size import parameter_size_efficiency
+from .parameter_size import (
+    parameter_size_efficiency,
+    resident_efficiency,
+    stored_efficiency,
+)
 
-__all__ = ['AccuracyMatrix', 'parameter_size_efficiency']
+__all__ = [
+    'AccuracyMatrix', 'parameter_size_efficiency', 'resident_efficiency',
+    'stored_efficiency'
+]

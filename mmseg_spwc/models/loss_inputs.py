@@ -1,24 +1,16 @@
-"""What the losses of a step may ask for, computed once and only on demand."""
+"""What the losses of a segmentor may ask for."""
 import copy
 import functools
-import inspect
 
 import torch
 from mmseg.models.utils import resize
-from torch import Tensor, nn
+from torch import Tensor
+
+from .loss_requests import LossRequests
 
 
-class LossInputs:
-    """The quantities of one batch, by the names that losses ask for them.
-
-    A loss names what it needs as the arguments of its ``forward``, as a test
-    names its fixtures::
-
-        class UnbiasedDistillationLoss(nn.Module):
-            def forward(self, logits, old_logits): ...
-
-    Every quantity is computed at most once, and not at all when no loss asks
-    for it: without distillation there is no forward pass of the teacher.
+class LossInputs(LossRequests):
+    """The quantities of one batch of a segmentor.
 
     Args:
         student: The segmentor in training.
@@ -26,15 +18,13 @@ class LossInputs:
         labels (Tensor): Channels of the pixels, 255 ignored, (B, H, W).
     """
 
+    provider = 'segmentor'
+
     def __init__(self, student, inputs: Tensor, labels: Tensor) -> None:
-        self._student = student
+        super().__init__(student)
         self._inputs = inputs
         self._outputs = student.tapped_forward(inputs)
         self._given = labels
-
-    def call(self, loss: nn.Module):
-        """Call a loss with the quantities its ``forward`` asks for."""
-        return loss(**{n: getattr(self, n) for n in argument_names(loss)})
 
     def upsample(self, logits: Tensor) -> Tensor:
         return resize(
@@ -64,25 +54,10 @@ class LossInputs:
         other.__dict__['logits'] = logits
         return other
 
-    @property
-    def num_new(self) -> int:
-        """Channels that this step added."""
-        return self._student.channels[-1]
-
-    @property
-    def num_old(self) -> int:
-        """Channels of the previous model."""
-        return sum(self._student.channels[:-1])
-
     @functools.cached_property
     def _teacher_outputs(self):
-        teacher = self._student.teacher
-        if teacher is None:
-            raise RuntimeError(
-                'A loss asks for the previous model, but there is none: at '
-                'the first step use losses that do not distil.')
         with torch.no_grad():
-            return teacher.tapped_forward(self._inputs)
+            return self._teacher.tapped_forward(self._inputs)
 
     @functools.cached_property
     def old_logits(self) -> Tensor:
@@ -131,18 +106,4 @@ class LossInputs:
         return labeller(self.old_logits, self._given, self.num_old)
 
 
-@functools.cache
-def _names_of(cls: type) -> tuple:
-    return tuple(inspect.signature(cls.forward).parameters)[1:]
-
-
-def argument_names(loss: nn.Module) -> tuple:
-    """Return what a loss asks for; raise if nobody provides it."""
-    names = _names_of(type(loss))
-    unknown = [n for n in names if not hasattr(LossInputs, n)]
-    if unknown:
-        known = sorted(n for n in vars(LossInputs) if not n.startswith('_'))
-        raise TypeError(
-            f'{type(loss).__name__}.forward asks for {unknown[0]!r}, which '
-            f'no segmentor provides; known are {", ".join(known)}.')
-    return names
+argument_names = LossInputs.argument_names

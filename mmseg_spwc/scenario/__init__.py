@@ -11,9 +11,15 @@ from .splits import (
     select_train,
     test_part,
 )
+from .stratified import split_digest, stratified_split
+from .task_catalogue import get_task_scenario
+from .task_splits import check_task_data, select_samples, split_heldout
+from .tasks import TaskScenario
 
 __all__ = [
-    'SETTINGS', 'Scenario', 'build_scenario', 'check_splits', 'domain_of',
-    'get_scenario', 'hold_out', 'known_scenarios', 'select_heldout',
-    'select_test', 'select_train', 'test_part'
+    'SETTINGS', 'Scenario', 'TaskScenario', 'build_scenario',
+    'check_splits', 'check_task_data', 'domain_of', 'get_scenario',
+    'get_task_scenario', 'hold_out', 'known_scenarios', 'select_heldout',
+    'select_samples', 'select_test', 'select_train', 'split_digest',
+    'split_heldout', 'stratified_split', 'test_part'
 ]

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, fields
 from .checks import unknown
 from .orders import CITIES, Steps, natural_steps, permuted_ade, permuted_voc
 from .scenario import Scenario
+from .task_catalogue import get_task_scenario
+from .tasks import TaskScenario
 
 
 @dataclass(frozen=True)
@@ -128,12 +130,20 @@ def get_scenario(dataset: str,
     return Scenario(dataset, name or 'custom', setting, **given)
 
 
-def build_scenario(cfg: Mapping) -> Scenario:
-    """Build a scenario from ``dict(dataset=..., name=..., setting=...)``."""
+def build_scenario(cfg: Mapping) -> Scenario | TaskScenario:
+    """Build a scenario from the dict form that a config holds.
+
+    Args:
+        cfg: Such as ``dict(dataset='voc', name='10-1')``, or
+            ``dict(task='classification', dataset='cifar100', name='10x10')``.
+    """
     if 'dataset' not in cfg:
         raise KeyError("A scenario needs the key 'dataset', such as "
                        "dict(dataset='voc', name='10-1').")
-    return get_scenario(**cfg)
+    task = cfg.get('task', Scenario.task)
+    if task not in _BUILDERS:
+        raise ValueError(unknown('task', task, _BUILDERS))
+    return _BUILDERS[task](**{k: v for k, v in cfg.items() if k != 'task'})
 
 
 def _named_steps(dataset: str, name: str | None) -> Steps:
@@ -146,3 +156,9 @@ def _named_steps(dataset: str, name: str | None) -> Steps:
             ' A name A-B takes A classes (domains) first, then groups of B, '
             f'and has to use up all {len(entry.units)}; or give steps.')
     return steps
+
+
+_BUILDERS = {
+    Scenario.task: get_scenario,
+    TaskScenario.task: get_task_scenario,
+}

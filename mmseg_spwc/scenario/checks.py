@@ -1,12 +1,13 @@
 """Checks of a scenario; every message says what is wrong and what to do."""
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .scenario import Scenario
+    from .tasks import TaskScenario
 
 SETTINGS = ('overlapped', 'disjoint', 'sequential', 'partitioned')
 IGNORE = 255  # the label value no loss and no metric counts
@@ -28,9 +29,10 @@ def unknown(what: str, value: Any, known: Iterable) -> str:
     return f'Unknown {what} {value!r}. {hint}Known: {", ".join(known)}.'
 
 
-def check_choices(scenario: 'Scenario') -> None:
+def check_choices(scenario: 'Scenario | TaskScenario',
+                  allowed: Mapping[str, Sequence] = _CHOICES) -> None:
     """Refuse a word that is not among those a field may hold."""
-    for field, choices in _CHOICES.items():
+    for field, choices in allowed.items():
         if getattr(scenario, field) not in choices:
             raise ValueError(
                 unknown(field, getattr(scenario, field), choices))
@@ -38,7 +40,16 @@ def check_choices(scenario: 'Scenario') -> None:
 
 def tidy_steps(steps: Iterable[Iterable], kind: str) -> tuple[tuple, ...]:
     """Tuples of plain int or str, without the implicit background."""
-    unit, cast = (Integral, int) if kind == 'class' else (str, str)
+    tidy = plain_steps(steps, kind)
+    if kind == 'class' and tidy:
+        first = tuple(c for c in tidy[0] if c != 0)
+        return (first, *tidy[1:])
+    return tidy
+
+
+def plain_steps(steps: Iterable[Iterable], kind: str) -> tuple[tuple, ...]:
+    """Tuples of plain str for domains, of plain int for classes."""
+    unit, cast = (str, str) if kind == 'domain' else (Integral, int)
     tidy = []
     for t, step in enumerate(steps):
         if isinstance(step, (str, Integral)):
@@ -51,31 +62,31 @@ def tidy_steps(steps: Iterable[Iterable], kind: str) -> tuple[tuple, ...]:
                 f'Step {t} holds {wrong[0]!r}: a scenario of kind {kind!r} '
                 f'lists {"class ids" if cast is int else "domain names"}.')
         tidy.append(tuple(cast(item) for item in step))
-    if kind == 'class' and tidy:
-        tidy[0] = tuple(c for c in tidy[0] if c != 0)
     return tuple(tidy)
 
 
 def check_scenario(scenario: 'Scenario') -> None:
     """Refuse steps that contradict each other or the dataset."""
-    _check_steps(scenario)
+    check_steps(scenario)
     _CHECKS[scenario.kind](scenario)
 
 
-def _check_steps(scenario: 'Scenario') -> None:
+def check_steps(scenario: 'Scenario | TaskScenario') -> None:
+    """Refuse an empty step, and what is in two steps."""
     if not scenario.steps:
         raise ValueError('The scenario has no steps: give at least one.')
+    unit = 'domain' if scenario.kind == 'domain' else 'class'
     step_of = {}
     for t, step in enumerate(scenario.steps):
         if not step:
             raise ValueError(
-                f'Step {t} learns nothing: put a {scenario.kind} into it or '
+                f'Step {t} learns nothing: put a {unit} into it or '
                 'remove it.')
         for item in step:
             if item in step_of:
                 raise ValueError(
                     f'{item!r} is in step {step_of[item]} and again in step '
-                    f'{t}: every {scenario.kind} belongs to one step.')
+                    f'{t}: every {unit} belongs to one step.')
             step_of[item] = t
 
 

@@ -4,20 +4,19 @@ It knows ids, channels and label values; images are the matter of
 :mod:`mmseg_spwc.scenario.splits`, names such as ``10-1`` of
 :mod:`mmseg_spwc.scenario.catalogue`.
 """
-import hashlib
-import json
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .checks import IGNORE, check_choices, check_scenario, tidy_steps
+from .sequence import StepSequence, digest
 
 
 @dataclass(frozen=True)
-class Scenario:
+class Scenario(StepSequence):
     """A sequence of steps over one dataset.
 
     A class id is the raw label of a mask plus ``label_offset``. Channels are
@@ -47,6 +46,8 @@ class Scenario:
         partial: Allow classes that no step learns.
     """
 
+    task: ClassVar[str] = 'segmentation'
+
     dataset: str
     name: str
     setting: str
@@ -74,27 +75,15 @@ class Scenario:
         check_scenario(self)
 
     @property
-    def num_steps(self) -> int:
-        return len(self.steps)
-
-    @property
     def has_background(self) -> bool:
         return self.kind == 'class'
 
     def new_classes(self, t: int) -> tuple[int, ...]:
         """Ids first learnt at step t, without background."""
-        if not 0 <= t < self.num_steps:
-            raise IndexError(
-                f'Scenario {self.dataset} {self.name} has no step {t}: give '
-                f'a step from 0 to {self.num_steps - 1}.')
+        self.check_step(t)
         if self.kind == 'class':
             return self.steps[t]
         return tuple(range(self.num_classes)) if t == 0 else ()
-
-    def old_classes(self, t: int) -> tuple[int, ...]:
-        """Ids learnt before step t in channel order, without background."""
-        self.new_classes(t)  # refuses a step that does not exist
-        return tuple(c for s in range(t) for c in self.new_classes(s))
 
     def seen_classes(self, t: int) -> tuple[int, ...]:
         """Id of every channel after step t, background first."""
@@ -104,24 +93,6 @@ class Scenario:
     def new_channels(self, t: int) -> int:
         """Number of output channels that step t adds."""
         return len(self.new_classes(t)) + (self.has_background and t == 0)
-
-    def channels(self, t: int) -> tuple[int, ...]:
-        """Number of channels added by each of the steps 0 to t."""
-        self.new_classes(t)
-        return tuple(self.new_channels(s) for s in range(t + 1))
-
-    def num_channels(self, t: int) -> int:
-        """Number of output channels after step t."""
-        return sum(self.channels(t))
-
-    def base_channels(self) -> int:
-        """Number of channels of step 0, background included."""
-        return self.new_channels(0)
-
-    def step_of_channel(self, t: int) -> tuple[int, ...]:
-        """Step that added each of the channels present after step t."""
-        return tuple(
-            s for s, size in enumerate(self.channels(t)) for _ in range(size))
 
     def raw_labels(self, classes: Iterable[int]) -> frozenset[int]:
         """Raw label values of class ids."""
@@ -209,15 +180,6 @@ class Scenario:
         """Plain data that JSON and MMEngine configs can hold."""
         return {**asdict(self), 'steps': [list(step) for step in self.steps]}
 
-    @classmethod
-    def from_dict(cls, data: Mapping) -> 'Scenario':
-        return cls(**data)
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 (hex) of the whole scenario."""
-        return _digest(self.to_dict())
-
     @property
     def base_hash(self) -> str:
         """SHA-256 (hex) of all that step 0 depends on.
@@ -233,9 +195,4 @@ class Scenario:
         elif self.setting != 'partitioned':
             later = sorted(c for step in self.steps[1:] for c in step)
             facts['steps'] = [facts['steps'][0], later]
-        return _digest(facts)
-
-
-def _digest(facts: dict) -> str:
-    text = json.dumps(facts, sort_keys=True, separators=(',', ':'))
-    return hashlib.sha256(text.encode()).hexdigest()
+        return digest(facts)

@@ -1,9 +1,12 @@
 """Files that are either whole or not there."""
 import contextlib
+import io
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+import torch
 
 
 @contextlib.contextmanager
@@ -39,6 +42,18 @@ def write_text(path: str | os.PathLike, text: str) -> None:
     """Write a text file atomically."""
     with atomic_path(path) as temporary:
         temporary.write_text(text, encoding='utf-8')
+
+
+def write_tensors(path: str | os.PathLike, content: dict) -> None:
+    """Write what ``torch.load`` reads, atomically.
+
+    It is put together in memory: torch reports a full disk as an error of
+    its own archive, Python as what it is.
+    """
+    buffer = io.BytesIO()
+    torch.save(content, buffer)
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(buffer.getbuffer())
 
 
 def _flush(path: Path) -> None:

@@ -1,7 +1,39 @@
-"""Tables in the layout of the paper, as plain text."""
+"""Tables in the layout of the paper."""
 from collections.abc import Sequence
+from pathlib import Path
 
 from mmseg_spwc.record import Record
+
+from .runs import Comparison, Group, Run, compare
+from .scores import is_classification, spread, unit_scores
+from .table_formats import FORMATS, Column, Table
+
+MEANS = {
+    'base': Column('base', title='mIoU of the classes of step 0'),
+    'base_no_bg': Column(
+        'base w/o bg', title='mIoU of the classes of step 0, no background'),
+    'new': Column('new', title='mIoU of the classes of later steps'),
+    'all': Column('all', title='mIoU of all classes'),
+    'average_miou': Column('average', title='mean of "all" over the steps'),
+}
+NUMBERS = {
+    'average_apa': Column(
+        'Avg-APA', title='mean over steps of the mean accuracy'),
+    'average_acf': Column(
+        'Avg-ACF', better=-1,
+        title='first accuracy minus the mean accuracy, mean over steps'),
+    'final_accuracy': Column('final', title='mean accuracy in the end'),
+    'forgetting': Column(
+        'forgetting', better=-1, title='lost since the best score'),
+    'bwt': Column('BWT', title='backward transfer'),
+    'learning_accuracy': Column(
+        'learning', title='accuracy right after learning a task'),
+    'ps_active': Column(
+        'PS', scale=1., digits=2,
+        title='parameter size efficiency as in the paper'),
+    'ps_stored': Column(
+        'PS stored', scale=1., digits=2, title='PS of all that is kept'),
+}
 
 
 def percent(value: float | None) -> str:
@@ -9,56 +41,80 @@ def percent(value: float | None) -> str:
     return '-' if value is None else f'{100 * value:.1f}'
 
 
-def step_line(record: Record, step: int) -> str:
-    """One line on a finished step."""
-    entry = record.step(step)
-    means = entry['miou']
-    return (f'Step {step} done: mIoU base {percent(means["base"])}, '
-            f'new {percent(means["new"])}, all {percent(means["all"])}, '
-            f'pixel accuracy {percent(entry["pixel_accuracy"])}, '
-            f'{entry["cost"]["wall_time"]:.0f} s')
+def final_table(records: Sequence[Record], form: str = 'text') -> str:
+    """The scores after the last step, one row a method.
 
-
-def final_table(records: Sequence[Record]) -> str:
-    """The IoU of every class after the last step, one row a run.
-
-    Columns are the class ids in channel order, then the mean over the base
-    classes (with and without background), over the later ones and over all,
-    and the average over steps of the latter.
+    For segmentation, columns are the class ids in channel order, then the
+    mean over the base classes (with and without background), over the later
+    ones and over all, and the average over steps of the latter. For
+    classification, they are the tasks, then the paper's numbers. Runs of
+    one method that differ in their seed give mean and standard deviation.
+    Every scenario has a table of its own.
 
     Args:
-        records (Sequence[Record]): Runs of one scenario.
+        records (Sequence[Record]): The runs.
+        form (str): ``'text'``, ``'markdown'`` or ``'latex'``.
 
     Returns:
-        str: The table, in percent.
+        str: The tables; scores in percent.
     """
-    records = [record for record in records if record.steps]
-    if not records:
-        return 'No step is finished yet.'
-    widest = max((r.steps[-1] for r in records), key=lambda s: len(s['iou']))
-    ids = [str(i) for i in widest['class_ids']]
-    header = ['Class ID', *ids, 'base', 'base w/o bg', 'new', 'all', 'average']
-    rows = [[
-        r.content['method'], *map(percent, _pad(r.steps[-1]['iou'], len(ids))),
-        *(percent(r.content['summary'][k])
-          for k in ('base', 'base_no_bg', 'new', 'all', 'average_miou'))
-    ] for r in records]
-    names = '  '.join(f'{i}: {n}' for i, n in zip(
-        ids, widest['classes'], strict=True))
-    return _layout(header, rows) + '\n' + names
+    runs = [Run(record, Path(record.content['run']['name']))
+            for record in records if record.steps]
+    return '\n\n'.join(
+        FORMATS[form](comparison_table(comparison))
+        for comparison in compare(runs)) or 'No step is finished yet.'
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """Return the final table of the runs on one scenario."""
+    if is_classification(comparison.example):
+        return _task_table(comparison)
+    return _class_table(comparison)
+
+
+def _class_table(comparison: Comparison) -> Table:
+    last = comparison.example.steps[-1]
+    ids = [str(i) for i in last['class_ids']]
+    columns = [Column(i, title=name)
+               for i, name in zip(ids, last['classes'], strict=True)]
+    note = '  '.join(f'{i}: {n}'
+                     for i, n in zip(ids, last['classes'], strict=True))
+    return _table('Class ID', comparison, columns, MEANS,
+                  lambda record: record.steps[-1]['iou'], note)
+
+
+def _task_table(comparison: Comparison) -> Table:
+    example = comparison.example
+    tasks = range(len(unit_scores(example, example.steps[-1])))
+    columns = [Column(str(t + 1), title=f'accuracy on task {t + 1}')
+               for t in tasks]
+    return _table('Task', comparison, columns, NUMBERS,
+                  lambda record: unit_scores(record, record.steps[-1]))
+
+
+def _table(corner: str, comparison: Comparison, units: list, numbers: dict,
+           scores, note: str = '') -> Table:
+    """Rows of a score for every unit, then those of the summary."""
+    groups = [g for g in comparison.groups if g.furthest]
+    last = comparison.steps[-1]
+    rows = []
+    for group in groups:
+        lists = [_pad(scores(r), len(units)) for r in group.furthest]
+        rows.append([
+            *map(spread, zip(*lists, strict=True)),
+            *(spread([r.content['summary'].get(k) for r in group.furthest])
+              for k in numbers)
+        ])
+    return Table(corner, [*units, *numbers.values()],
+                 [_row_label(g, last) for g in groups], rows, note,
+                 [g.last_step < last for g in groups])
+
+
+def _row_label(group: Group, last: int) -> str:
+    if group.last_step < last:
+        return f'{group.label} (step {group.last_step})'
+    return group.label
 
 
 def _pad(values: list, length: int) -> list:
     return values + [None] * (length - len(values))
-
-
-def _layout(header: list, rows: list) -> str:
-    widths = [max(len(row[i]) for row in [header, *rows])
-              for i in range(len(header))]
-    lines = [
-        '  '.join(cell.ljust(w) if i == 0 else cell.rjust(w)
-                  for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
-        for row in [header, *rows]
-    ]
-    lines.insert(1, '-' * len(lines[0]))
-    return '\n'.join(lines)

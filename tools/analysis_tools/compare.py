@@ -1,6 +1,9 @@
 """Print the final table of several runs side by side.
 
     python tools/analysis_tools/compare.py work_dirs/a work_dirs/b ...
+
+Runs of one method that differ in their seed make one row, mean and standard
+deviation.
 """
 import argparse
 import sys
@@ -9,6 +12,11 @@ import sys
 def parse_args() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Compare runs')
     parser.add_argument('runs', nargs='+', help='work_dirs or record.json')
+    parser.add_argument(
+        '--format',
+        choices=['text', 'markdown', 'latex'],
+        default='text',
+        help='how to print the table')
     return parser.parse_args()
 
 
@@ -18,7 +26,8 @@ def main() -> int:
     from mmseg_spwc.record import Record
     from mmseg_spwc.visualization.tables import final_table
     with user_errors():
-        print(final_table([Record.read(run) for run in args.runs]))
+        records = [Record.read(run) for run in args.runs]
+        print(final_table(records, args.format))
     return 0
 
 

@@ -8,8 +8,7 @@ import sys
 from mmseg_spwc.engine.config_keys import check_keys, input_errors
 from mmseg_spwc.engine.errors import user_errors
 from mmseg_spwc.engine.launch import add_options, load_config
-from mmseg_spwc.engine.step_config import step_config
-from mmseg_spwc.scenario import build_scenario
+from mmseg_spwc.engine.step_config import scenario_of, step_config
 
 
 def parse_args() -> argparse.Namespace:
@@ -26,8 +25,7 @@ def main() -> int:
         if args.step is not None:
             check_keys(cfg)
             with input_errors('scenario'):
-                scenario = build_scenario(cfg.scenario.to_dict())
-                cfg = step_config(cfg, scenario, args.step)
+                cfg = step_config(cfg, scenario_of(cfg), args.step)
         print(cfg.pretty_text)
     return 0
 

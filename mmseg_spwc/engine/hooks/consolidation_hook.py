@@ -18,7 +18,7 @@ from ..importance import StepData, build_importance
 from ..importance.forms import FORMS
 from ..optim.consolidated import Consolidated
 from ..optim.penalty_updates import UPDATES, largest_safe_factor
-from .step_transition_hook import StepTransitionHook, unwrap
+from .step_transition_hook import step_of, unwrap
 
 KEY = 'mmseg_spwc_consolidation'
 FOLDER = 'consolidation'
@@ -117,10 +117,11 @@ class ConsolidationHook(Hook):
             device = next(iter(params.values())).device
             self.importance.load_state_dict(
                 {name: t.to(device) for name, t in self._loaded.items()})
-        self._optim_wrapper = _consolidated(runner.optim_wrapper)
+        self._optim_wrapper = consolidated(runner.optim_wrapper)
         self._optim_wrapper.observe(params, self.importance)
         if self.step > 0:
             self._hold()
+        runner.message_hub.update_info('consolidation', self._kept())
 
     def after_train_iter(self, runner, batch_idx, data_batch=None,
                          outputs=None) -> None:
@@ -160,8 +161,7 @@ class ConsolidationHook(Hook):
 
     def _find_place(self, runner) -> None:
         if self.step is None:
-            self.step = next(h.step for h in runner.hooks
-                             if isinstance(h, StepTransitionHook))
+            self.step = step_of(runner)
         if self.store is None:
             self.store = TaskStore(Path(runner.work_dir).parent / FOLDER)
 
@@ -183,6 +183,14 @@ class ConsolidationHook(Hook):
                 f'of {self.step} earlier steps.')
         factor = self.strength / 2 if self.half else self.strength
         return {task: factor * v for task, v in enumerate(priorities)}
+
+    def _kept(self) -> dict:
+        """How many earlier steps are penalised, and how many are stored."""
+        weights = self._weights().values()
+        penalised = sum(weight > 0 for weight in weights)
+        if self.form != 'task':  # one penalty, around one anchor
+            penalised = min(penalised, 1)
+        return dict(penalised=penalised, stored=self.step)
 
     def _check_store(self) -> None:
         missing = set(range(self.step)) - set(self.store.tasks())
@@ -212,10 +220,11 @@ class ConsolidationHook(Hook):
                 'current', level=30)
 
 
-def _consolidated(optim_wrapper) -> Consolidated:
+def consolidated(optim_wrapper) -> Consolidated:
+    """Return the optimiser wrapper, if it lets others take part."""
     if not isinstance(optim_wrapper, Consolidated):
         raise ConfigError(
-            f'A {type(optim_wrapper).__name__} cannot hold a penalty: set '
+            f'A {type(optim_wrapper).__name__} cannot consolidate: set '
             "optim_wrapper.type='mmseg_spwc.ConsolidatedOptimWrapper'.")
     return optim_wrapper
 

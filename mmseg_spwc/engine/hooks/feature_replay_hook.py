@@ -9,7 +9,7 @@ from torch import nn
 
 from mmseg_spwc.models.feature_memory import FeatureMemory
 from mmseg_spwc.registry import HOOKS
-from mmseg_spwc.utils.files import atomic_path
+from mmseg_spwc.utils.files import write_tensors
 from mmseg_spwc.utils.random_state import seeded
 
 from ..config_keys import ConfigError
@@ -20,7 +20,7 @@ from ..feature_replay import (
     rotate_memory,
     train_classifiers,
 )
-from .step_transition_hook import StepTransitionHook, unwrap
+from .step_transition_hook import transition_of, unwrap
 
 FILE_NAME = 'feature_memory.pth'
 
@@ -87,7 +87,7 @@ class FeatureReplayHook(Hook):
 
     def before_train(self, runner) -> None:
         """Find out before the training whether it can be finished."""
-        step = _transition(runner).step
+        step = transition_of(runner).step
         if unwrap(runner.model).channels[-1] == 0:
             raise ConfigError('Feature replay needs steps that add classes; '
                               f'step {step} of this scenario adds none.')
@@ -97,7 +97,7 @@ class FeatureReplayHook(Hook):
 
     def after_train(self, runner) -> None:
         student = unwrap(runner.model)
-        transition = _transition(runner)
+        transition = transition_of(runner)
         training = student.training
         student.eval()
         with seeded(runner.seed or 0, transition.step):
@@ -156,13 +156,8 @@ def read_memory(path: Path, size: int) -> FeatureMemory:
 
 def write_memory(memory: FeatureMemory, path: Path) -> None:
     """Write the memory, whole or not at all."""
-    with atomic_path(path) as temporary:
-        torch.save(memory.state_dict(), temporary)
+    write_tensors(path, memory.state_dict())
 
 
 def _path_before(runner, step: int) -> Path:
     return Path(runner.work_dir).parent / f'step_{step - 1:02d}' / FILE_NAME
-
-
-def _transition(runner) -> StepTransitionHook:
-    return next(h for h in runner.hooks if isinstance(h, StepTransitionHook))

@@ -35,8 +35,12 @@ class ResumeStateHook(Hook):
         self._loaded: list = []
         self._before_val: dict = {}
 
-    def after_train_epoch(self, runner) -> None:
+    def take_random_states(self) -> None:
+        """Note the state of every rank; each of them must call it."""
         self._current = all_gather_object(get_random_state())
+
+    def after_train_epoch(self, runner) -> None:
+        self.take_random_states()
 
     def after_train_iter(self, runner, batch_idx, data_batch=None,
                          outputs=None) -> None:
@@ -44,7 +48,7 @@ class ResumeStateHook(Hook):
             if isinstance(hook, CheckpointHook) and not hook.by_epoch and (
                     self.every_n_train_iters(runner, hook.interval)
                     or self.is_last_train_iter(runner)):
-                self._current = all_gather_object(get_random_state())
+                self.take_random_states()
 
     def before_save_checkpoint(self, runner, checkpoint: dict) -> None:
         checkpoint['message_hub'] = _plain(checkpoint['message_hub'])

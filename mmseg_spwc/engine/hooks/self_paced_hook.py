@@ -11,8 +11,8 @@ from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.scenario import build_scenario
 from mmseg_spwc.selfpaced import PriorityWeights, SelfPacedWeights
 
-from ..results import kpi_of
-from .step_transition_hook import StepTransitionHook, unwrap
+from ..problems import problem_of
+from .step_transition_hook import transition_of, unwrap
 
 
 @HOOKS.register_module()
@@ -35,6 +35,10 @@ class SelfPacedHook(Hook):
         unit (str, optional): ``'class'``, background included, or
             ``'step'``. Defaults to 'step' for penalties and to 'class' for
             pixels.
+        background (str): ``'unit'``, as in the paper: background is scored
+            and weighted as any class; being easy, it often gets no weight.
+            ``'keep'``: it is no unit and has weight 1. That needs a scenario
+            with a background, and classes as units.
         update (str | dict): ``'task'``, once as in the paper, or
             ``dict(epochs=N)`` or ``dict(iters=N)`` to measure the scores
             anew on the held-out slice and renew the weights every N.
@@ -50,11 +54,15 @@ class SelfPacedHook(Hook):
                  scenario: dict,
                  record: str,
                  unit: str | None = None,
+                 background: str = 'unit',
                  update: str | dict = 'task',
                  **options) -> None:
         if unit not in (None, 'class', 'step'):
             raise ValueError(f"self_paced.unit is 'class' or 'step', not "
                              f'{unit!r}.')
+        if background not in ('unit', 'keep'):
+            raise ValueError("self_paced.background is 'unit' or 'keep', not "
+                             f'{background!r}.')
         if update != 'task' and set(update) not in ({'epochs'}, {'iters'}):
             raise ValueError("self_paced.update is 'task', dict(epochs=N) or "
                              f'dict(iters=N), not {update!r}.')
@@ -62,16 +70,16 @@ class SelfPacedHook(Hook):
         self.scenario = build_scenario(scenario)
         self.record = Path(record)
         self.unit = unit
+        self.background = background
         self.update = {} if update == 'task' else dict(update)
         self.pace = SelfPacedWeights(**options)
 
     def before_train(self, runner) -> None:
         penalties = _receivers(runner)
         self.unit = self.unit or ('step' if penalties else 'class')
+        self._check_background()
         if not penalties:
-            transition = next(h for h in runner.hooks
-                              if isinstance(h, StepTransitionHook))
-            transition.ensure_teacher(runner)
+            transition_of(runner).ensure_teacher(runner)
         history = self._history()
         self._apply(runner, history[-1], best_of(history))
 
@@ -84,6 +92,15 @@ class SelfPacedHook(Hook):
         if self.every_n_train_iters(runner, self.update.get('iters', 0)):
             self._renew(runner)
 
+    def _check_background(self) -> None:
+        if self.background == 'keep' and not (
+                self.unit == 'class' and self.scenario.has_background):
+            raise ValueError(
+                "self_paced.background='keep' needs unit='class' and a "
+                f'scenario with a background; here the unit is {self.unit!r} '
+                f'and the scenario {self.scenario.dataset} has '
+                f"{'one' if self.scenario.has_background else 'none'}.")
+
     def _history(self) -> list:
         record = Record.read(self.record)
         return [
@@ -95,7 +112,8 @@ class SelfPacedHook(Hook):
         """Score the model in training, as the end of a step does."""
         metrics = runner.val_loop.run()
         runner.model.train()
-        kpi = kpi_of(metrics, runner.val_loop, self.scenario, self.step)
+        kpi = problem_of(self.scenario).kpi(
+            metrics, runner.val_loop, self.scenario, self.step)
         history = self._history()
         now = kpi[self.unit][:len(history[-1])]
         self._apply(runner, now, best_of([*history, now]))
@@ -103,6 +121,8 @@ class SelfPacedHook(Hook):
     def _apply(self, runner, psi: list, best: list) -> None:
         newest = self.scenario.new_channels(
             self.step - 1) if self.unit == 'class' else 1
+        if self.background == 'keep':
+            psi = [None, *psi[1:]]  # a unit without a score keeps weight 1
         decision = self.pace(
             psi, step=self.step, best=best, newest=newest)
         for hook in _receivers(runner):
@@ -170,6 +190,9 @@ def _scores(kpi: dict | None, unit: str, step: int) -> list:
         raise ValueError(
             f'The record holds no scores of step {step}: spWC needs a '
             'held-out slice, set heldout.ratio above 0.')
+    if kpi[unit] is None:
+        raise ValueError("Tasks are scored as a whole: set "
+                         "self_paced.unit='step'.")
     return kpi[unit]
 
 

@@ -30,7 +30,9 @@ class StepTransitionHook(Hook):
         backbone_weights (str, optional): File or URL of backbone weights in
             any of the formats of :mod:`mmseg_spwc.models.foreign_weights`.
         classifier_init (str): See
-            :meth:`GrowingClassifier.initialise_new`. Defaults to 'default'.
+            :meth:`GrowingClassifier.initialise_new` of segmentors and
+            :meth:`GrowingLinear.initialise_new` of classifiers. Defaults to
+            'default'.
     """
 
     # before every hook that looks at the weights
@@ -74,8 +76,7 @@ class StepTransitionHook(Hook):
             carried = content.get('branches')
             source.load_state_dict(student.state_dict(), strict=False)
             load_previous(source, content['state_dict'])
-            for head in source.heads():
-                head.conv_seg.initialise_new(self.classifier_init)
+            source.initialise_new(self.classifier_init)
         elif self.backbone_weights:
             source.load_state_dict(student.state_dict(), strict=False)
             self._load_backbone(source)
@@ -97,16 +98,27 @@ class StepTransitionHook(Hook):
         print_log(f'Backbone weights: {self.backbone_weights}', 'current')
 
 
+def transition_of(runner) -> StepTransitionHook:
+    """The hook that knows which step a runner trains."""
+    return next(
+        h for h in runner.hooks if isinstance(h, StepTransitionHook))
+
+
+def step_of(runner) -> int:
+    """The step that a runner trains."""
+    return transition_of(runner).step
+
+
 def unwrap(model):
-    """The segmentor inside a distributed wrapper, or itself."""
+    """The model inside a distributed wrapper, or itself."""
     return model.module if is_model_wrapper(model) else model
 
 
 def build_plain(config: dict, channels: Sequence[int]):
     """Build the plain network of a step, without losses and branches."""
-    config = copy.deepcopy(config)
-    config.update(
-        channels=list(channels), losses={}, rc=None, pseudo_label=None)
+    config = dict(
+        copy.deepcopy(config), channels=list(channels), losses={}, rc=None)
+    config.pop('pseudo_label', None)  # a segmentor's only
     return MODELS.build(config)
 
 

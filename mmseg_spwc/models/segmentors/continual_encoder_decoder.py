@@ -1,5 +1,4 @@
 """Any mmseg ``EncoderDecoder`` as the student of a sequence."""
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,14 +10,9 @@ from torch.nn import functional
 from mmseg_spwc.registry import MODELS
 
 from ..growing_classifier import grow_head
-from ..loss_inputs import LossInputs, argument_names
+from ..loss_inputs import LossInputs
 from ..pseudo_labeller import PseudoLabeller
-from ..rc import (
-    add_branches,
-    export_branches,
-    is_branched,
-    merge_branches,
-)
+from ..student import Student
 from ..taps import tap_stages
 
 
@@ -30,7 +24,7 @@ class TappedOutputs(NamedTuple):
 
 
 @MODELS.register_module()
-class ContinualEncoderDecoder(EncoderDecoder):
+class ContinualEncoderDecoder(Student, EncoderDecoder):
     """A segmentor with a classifier that grows and a frozen teacher.
 
     Backbone, neck and heads are those of an ordinary mmseg config. Every
@@ -38,9 +32,7 @@ class ContinualEncoderDecoder(EncoderDecoder):
     named parts of the config; each asks for what it needs (see
     :class:`~mmseg_spwc.models.loss_inputs.LossInputs`).
 
-    The teacher is the model of the step before. It is a plain attribute:
-    outside ``state_dict`` and the optimiser, always in eval mode, and moved
-    together with the student.
+    For the teacher see :class:`~mmseg_spwc.models.student.Student`.
 
     Args:
         channels (Sequence[int]): Output channels of each step so far.
@@ -60,56 +52,28 @@ class ContinualEncoderDecoder(EncoderDecoder):
         **kwargs: Those of mmseg's ``EncoderDecoder``.
     """
 
+    loss_inputs = LossInputs
+
     def __init__(self,
                  *args,
-                 channels: Sequence[int],
-                 losses: dict,
-                 rc: dict | None = None,
                  pseudo_label: dict | None = None,
                  pre_activation: bool = False,
-                 frozen_norm: str | None = None,
                  **kwargs) -> None:
         super().__init__(*args, **kwargs)
-        self.rc = rc
         self.pre_activation = pre_activation
         self.pseudo_label = None if pseudo_label is None else \
             PseudoLabeller(**pseudo_label)
         self.priority_table: Tensor | None = None
-        self.channels = tuple(channels)
+
+    def grow(self) -> None:
+        """Give every head one classifier for each step."""
         for head in self.heads():
             grow_head(head, self.channels)
-        self.losses = nn.ModuleDict({
-            name: MODELS.build(config)
-            for name, config in losses.items() if config is not None
-        })
-        self.__dict__['teacher'] = None
-        if rc is not None:
-            add_branches(self, **dict(rc, init='merged'))
-        self.frozen_norms = [] if frozen_norm is None else [
-            name for name, module in self.named_modules()
-            if isinstance(module, nn.modules.batchnorm._BatchNorm)
-            and re.search(frozen_norm, name)
-        ]
-        for name in self.frozen_norms:
-            self.get_submodule(name).requires_grad_(False)
 
-    def train(self, mode: bool = True) -> 'ContinualEncoderDecoder':
-        """Set the mode, but never for frozen norms."""
-        super().train(mode)
-        for name in self.frozen_norms:
-            self.get_submodule(name).eval()
-        return self
-
-    def carried_branches(self) -> dict | None:
-        """The trained branches, if the next step shall go on with them."""
-        carries = self.rc is not None and self.rc.get('init') == 'carry'
-        if carries and is_branched(self):
-            return export_branches(self)
-        return None
-
-    def to_plain(self) -> None:
-        """Fold doubled convolutions: what remains is the plain network."""
-        merge_branches(self)
+    def initialise_new(self, policy: str) -> None:
+        """See :meth:`GrowingClassifier.initialise_new`."""
+        for head in self.heads():
+            head.conv_seg.initialise_new(policy)
 
     def heads(self) -> list:
         """The decode head, then the auxiliary heads."""
@@ -123,24 +87,12 @@ class ContinualEncoderDecoder(EncoderDecoder):
     @property
     def needs_teacher(self) -> bool:
         """Whether a loss or pseudo labels ask for the previous model."""
-        return self.pseudo_label is not None or any(
-            name.startswith('old_') for loss in self.losses.values()
-            for name in argument_names(loss))
+        return self.pseudo_label is not None or super().needs_teacher
 
     def is_new(self, key: str) -> bool:
         """Whether a ``state_dict`` key belongs to this step's channels."""
         new = f'.conv_seg.convs.{len(self.heads()[0].conv_seg.convs) - 1}.'
         return self.channels[-1] > 0 and new in key
-
-    def set_teacher(self, teacher: 'ContinualEncoderDecoder') -> None:
-        """Take a copy of the previous model as the frozen teacher."""
-        teacher.eval().requires_grad_(False)
-        self.__dict__['teacher'] = teacher
-
-    def _apply(self, fn, *args, **kwargs):
-        if self.teacher is not None:
-            self.teacher._apply(fn, *args, **kwargs)
-        return super()._apply(fn, *args, **kwargs)
 
     def tapped_forward(self, inputs: Tensor) -> TappedOutputs:
         """Run the network once and keep the maps that losses compare."""
@@ -161,11 +113,7 @@ class ContinualEncoderDecoder(EncoderDecoder):
         labels = torch.stack(
             [s.gt_sem_seg.data.squeeze(0) for s in data_samples])
         batch = LossInputs(self, inputs, labels)
-        values = {}
-        for name, loss in self.losses.items():
-            value = batch.call(loss)
-            values.update(value if isinstance(value, dict) else
-                          {f'loss_{name}': value})
+        values = self.named_losses(batch)
         values.update(self._auxiliary_losses(batch))
         values['acc_seg'] = pixel_accuracy(batch.features[-1], labels)
         return values

@@ -1,0 +1,10 @@
+# CIFAR-100's python files: 400 / 100 / 100 images a class.
+data_root = 'data/cifar100'
+total_batch_size = 200
+train_dataloader = dict(
+    num_workers=0,
+    dataset=dict(type='mmseg_spwc.CifarImages', split='train'))
+test_dataloader = dict(
+    batch_size=1000,
+    num_workers=0,
+    dataset=dict(type='mmseg_spwc.CifarImages', split='test'))

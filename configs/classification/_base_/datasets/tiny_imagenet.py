@@ -1,0 +1,11 @@
+# Tiny ImageNet: 400 / 100 / 50 images a class. The official validation set
+# tests, since the labels of the official test set are not public.
+data_root = 'data/tiny-imagenet-200'
+total_batch_size = 200
+train_dataloader = dict(
+    num_workers=0,
+    dataset=dict(type='mmseg_spwc.TinyImageNet', split='train'))
+test_dataloader = dict(
+    batch_size=500,
+    num_workers=0,
+    dataset=dict(type='mmseg_spwc.TinyImageNet', split='test'))

@@ -1,0 +1,1 @@
+scenario = dict(task='classification', dataset='permuted_digits', name='10')

@@ -1,0 +1,2 @@
+_base_ = './ewc_mlp_permuted-mnist.py'
+scenario = dict(heads='task')

@@ -1,0 +1,4 @@
+_base_ = [
+    '../_base_/settings/mlp_permuted-mnist.py',
+    '../_base_/methods/joint.py',
+]

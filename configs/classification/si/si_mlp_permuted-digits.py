@@ -1,0 +1,4 @@
+_base_ = [
+    '../_base_/settings/mlp_permuted-digits.py',
+    '../_base_/methods/si.py',
+]

@@ -1,0 +1,5 @@
+_base_ = [
+    '../_base_/settings/mlp_permuted-digits.py',
+    '../_base_/methods/ewc.py',
+    '../_base_/methods/spwc.py',
+]

@@ -1,0 +1,19 @@
+"""Registers what needs MMPretrain; classification configs import it::
+
+    custom_imports = dict(imports=['mmseg_spwc.classification'])
+"""
+from .compat import StackError
+
+try:
+    import mmpretrain  # noqa: F401
+except ModuleNotFoundError as error:
+    if error.name != 'mmpretrain':
+        raise
+    raise StackError(
+        'Classification needs the package mmpretrain, which is not '
+        "installed: run `pip install 'mmseg_spwc[cls]'`.") from error
+
+from .models.batch_preprocessor import BatchPreprocessor
+from .models.classifiers import ContinualImageClassifier
+
+__all__ = ['BatchPreprocessor', 'ContinualImageClassifier']

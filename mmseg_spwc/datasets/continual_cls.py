@@ -1,0 +1,188 @@
+"""One step of a classification scenario, cut out of any data set."""
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch.utils.data import Dataset
+
+from mmseg_spwc.registry import DATASETS, TRANSFORMS
+from mmseg_spwc.scenario import (
+    build_scenario,
+    check_task_data,
+    select_samples,
+    split_digest,
+    split_heldout,
+)
+from mmseg_spwc.structures import BatchSamples
+from mmseg_spwc.utils.random_state import seeded
+
+from .counter_random import counter_uniforms
+from .images import is_source, load_source
+from .pixels import PixelOrders
+from .sample_source import SampleSource
+
+ROLES = ('train', 'heldout', 'test')
+
+
+@DATASETS.register_module()
+class ContinualClsDataset(Dataset):
+    """The samples of one step: images with their task and channel.
+
+    Small images in memory (:mod:`mmseg_spwc.datasets.images`) are read a
+    whole batch at a time: ``dict(inputs=uint8 (B, C, H, W),
+    data_samples=BatchSamples)``. Any other data set is read image by image
+    through its own pipeline; its ``DataSample`` gets the channel as
+    ``gt_label`` and the field ``task``. Augmentation depends on seed, epoch
+    and sample alone (see :mod:`mmseg_spwc.datasets.samplers`).
+
+    Args:
+        dataset (dict): Config of an image source, of an mmpretrain data set,
+            or of a ``ConcatDataset`` of either. Domains that are no
+            permutations need one data set for each step.
+        scenario (dict): See :func:`mmseg_spwc.scenario.build_scenario`.
+        step (int): The step, from 0.
+        role (str): ``'train'``: the step's images less the held-out ones;
+            ``'heldout'``: the held-out ones of all steps so far; ``'test'``:
+            all images of all steps so far. Defaults to ``'train'``.
+        heldout (dict, optional): ``ratio`` of every class that is held out
+            of the training images, and ``seed`` (the scenario's by default).
+            Defaults to none held out.
+        cumulative (bool): Train on all steps so far, as joint training does.
+            Defaults to False.
+        seed (int): Seed of the augmentation. Defaults to 0.
+        augment (Sequence[dict]): Batched augmentations of images in memory.
+    """
+
+    def __init__(self,
+                 dataset: dict,
+                 scenario: dict,
+                 step: int,
+                 role: str = 'train',
+                 heldout: dict | None = None,
+                 cumulative: bool = False,
+                 seed: int = 0,
+                 augment: Sequence[dict] = ()) -> None:
+        self.scenario = build_scenario(scenario)
+        self.scenario.check_step(step)
+        self.step = step
+        self.seed = seed
+        self.whole_batches = is_source(dataset)
+        if augment and not self.whole_batches:
+            raise ValueError(
+                'augment works on images in memory: put the augmentation '
+                "into the data set's pipeline, or wrap it in "
+                'mmseg_spwc.InMemoryImages.')
+        load = load_source if self.whole_batches else SampleSource
+        self.source = load(dataset)
+        self.augment = [TRANSFORMS.build(dict(t)) for t in augment]
+        self._select(role, dict(heldout or {}), cumulative)
+        self.pixels = self._pixel_orders()
+
+    def _select(self, role: str, heldout: dict, cumulative: bool) -> None:
+        labels = np.asarray(self.source.labels)
+        parts = np.asarray(self.source.parts)
+        check_task_data(labels, parts, self.scenario)
+        images, self.split_facts = choose_images(
+            labels, parts, role, dict(seed=self.scenario.seed) | heldout)
+        alone = role == 'train' and not cumulative
+        tasks = range(self.step if alone else 0, self.step + 1)
+        images, tasks = select_samples(labels, parts, images, self.scenario,
+                                       tasks)
+        tables = np.stack([
+            self.scenario.channel_table(t) for t in range(self.step + 1)
+        ])
+        self.image_ids = torch.from_numpy(images)
+        self.tasks = torch.from_numpy(tasks)
+        self.channels = torch.from_numpy(tables[tasks, labels[images]])
+
+    def _pixel_orders(self) -> Callable | None:
+        if not self.scenario.permute:
+            return None
+        image = (self.source.images[0] if self.whole_batches else
+                 self.source[0]['inputs'])
+        return PixelOrders(self.scenario, self.step + 1, image[0].numel())
+
+    @property
+    def metainfo(self) -> dict:
+        """The source's meta information with the channels' names."""
+        info = dict(self.source.metainfo)
+        info['classes'] = self.scenario.class_names(info['classes'], self.step)
+        return info
+
+    def __len__(self) -> int:
+        return len(self.image_ids)
+
+    @property
+    def __getitems__(self) -> Callable | None:
+        """What PyTorch fetches a batch by; None: sample by sample."""
+        return self._batch if self.whole_batches else None
+
+    def __getitem__(self, key: int | Sequence) -> dict:
+        """Return a sample by its index, or by ``(index, epoch)``."""
+        if self.whole_batches:
+            return {name: v[0] for name, v in self._batch([key]).items()}
+        index, epoch = key if isinstance(key, Sequence) else (key, 0)
+        with seeded(self.seed, epoch, index):
+            data = self.source[int(self.image_ids[index])]
+        data['data_samples'].set_gt_label(int(self.channels[index]))
+        data['data_samples'].set_field(int(self.tasks[index]), 'task')
+        if self.pixels is not None:
+            data['inputs'] = self.pixels(data['inputs'][None],
+                                         self.tasks[[index]])[0]
+        return data
+
+    def _batch(self, keys: Sequence) -> dict:
+        keys = np.asarray(keys)  # (B,) or (B, 2)
+        indices, epochs = (keys, 0) if keys.ndim == 1 else keys.T
+        chosen = torch.from_numpy(indices)
+        tasks = self.tasks[chosen]
+        inputs = self.source.images.index_select(0, self.image_ids[chosen])
+        if self.pixels is not None:
+            inputs = self.pixels(inputs, tasks)
+        if self.augment:
+            inputs = self._augmented(inputs, indices, epochs)
+        return dict(
+            inputs=inputs,
+            data_samples=BatchSamples(self.channels[chosen], tasks))
+
+    def _augmented(self, inputs: torch.Tensor, indices: np.ndarray,
+                   epochs: np.ndarray | int) -> torch.Tensor:
+        draws = [t.draws for t in self.augment]
+        uniforms = torch.from_numpy(
+            counter_uniforms(self.seed, epochs, indices, sum(draws)))
+        shares = uniforms.split(draws, dim=1)
+        for transform, share in zip(self.augment, shares, strict=True):
+            inputs = transform(inputs, share)
+        return inputs
+
+
+def choose_images(labels: np.ndarray, parts: np.ndarray, role: str,
+                  heldout: dict) -> tuple[np.ndarray, dict]:
+    """Choose the images that play a role at any step.
+
+    Args:
+        labels (np.ndarray): Class id of every image, (N, ).
+        parts (np.ndarray): Data set of every image, (N, ).
+        role (str): ``'train'``, ``'heldout'`` or ``'test'``.
+        heldout (dict): ``seed`` and ``ratio``; no ratio holds none out.
+
+    Returns:
+        tuple[np.ndarray, dict]: Indices of the images, and the facts of the
+        split: numbers of images and, where some are held out, ``seed``,
+        ``ratio`` and the ``sha256`` of the held-out indices.
+    """
+    if role not in ROLES:
+        raise ValueError(f"A role is 'train', 'heldout' or 'test', not "
+                         f'{role!r}.')
+    everything = np.arange(len(labels))
+    if role == 'test':
+        return everything, dict(test=len(labels))
+    if not heldout.get('ratio'):
+        if role == 'heldout':
+            raise ValueError('Nothing is held out: set heldout=dict(ratio=...)'
+                             ' to a share above 0.')
+        return everything, dict(train=len(labels), heldout=0)
+    train, held = split_heldout(labels, parts, **heldout)
+    facts = dict(heldout, train=len(train), heldout=len(held))
+    facts['sha256'] = split_digest(held)
+    return (train if role == 'train' else held), facts

@@ -1,0 +1,92 @@
+"""Images in the IDX format of MNIST."""
+import gzip
+import math
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+from mmseg_spwc.registry import DATASETS
+
+from .source import ImageSource, check_split, find_file
+
+_PREFIXES = dict(train='train', test='t10k')
+_UINT8 = 0x08
+
+
+@DATASETS.register_module()
+class IdxImages(ImageSource):
+    """MNIST and its relatives, from their four original files.
+
+    Args:
+        data_root (str): Folder of ``train-images-idx3-ubyte``,
+            ``train-labels-idx1-ubyte`` and the same two of ``t10k``, each
+            with or without ``.gz``.
+        split (str): ``'train'`` or ``'test'``. Defaults to ``'train'``.
+        pad (int): Pixels of value 0 added at every side. Defaults to 2,
+            which makes 32x32 of 28x28.
+        limit (int, optional): Keep the first so many images only.
+        classes (Sequence[str], optional): Names of the classes. Defaults to
+            the ten digits.
+    """
+
+    def __init__(self,
+                 data_root: str,
+                 split: str = 'train',
+                 pad: int = 2,
+                 limit: int | None = None,
+                 classes: Sequence[str] | None = None) -> None:
+        check_split(split)
+        images = _read(data_root, split, 'images-idx3-ubyte', 3)[:limit]
+        labels = _read(data_root, split, 'labels-idx1-ubyte', 1)[:limit]
+        images = F.pad(torch.from_numpy(images), (pad, ) * 4)  # (N, H, W)
+        super().__init__(images[:, None],
+                         torch.from_numpy(labels).long(),
+                         classes or [str(i) for i in range(10)])
+
+
+def read_idx(path: str | Path) -> np.ndarray:
+    """Read an array of bytes in IDX format.
+
+    The header is two zero bytes, the type of the elements, the number of
+    dimensions, and each dimension as a big-endian 32-bit number.
+
+    Args:
+        path (str | Path): The file; compressed if its name ends in ``.gz``.
+
+    Returns:
+        np.ndarray: uint8, in the shape of the header.
+    """
+    opener = gzip.open if str(path).endswith('.gz') else open
+    try:
+        with opener(path, 'rb') as file:
+            content = file.read()
+    except (EOFError, gzip.BadGzipFile) as error:
+        raise ValueError(
+            f'{path} is broken ({error}): get it anew.') from error
+    if len(content) < 4 or content[:2] != b'\0\0' or content[2] != _UINT8:
+        raise ValueError(f'{path} is no IDX file of bytes: it starts with '
+                         f'{content[:4].hex() or "nothing"}.')
+    start = 4 + 4 * content[3]
+    if len(content) < start:
+        raise ValueError(f'{path} ends within its header: get it anew.')
+    shape = struct.unpack(f'>{content[3]}I', content[4:start])
+    if len(content) - start != math.prod(shape):
+        raise ValueError(
+            f'{path} has {len(content) - start} elements, but its header '
+            f'says {shape}: get it anew.')
+    return np.frombuffer(content, np.uint8, offset=start).reshape(
+        shape).copy()
+
+
+def _read(root: str, split: str, suffix: str, ndim: int) -> np.ndarray:
+    name = f'{_PREFIXES[split]}-{suffix}'
+    path = find_file(root, [name, f'{name}.gz'], 'The IDX data set')
+    array = read_idx(path)
+    if array.ndim != ndim:
+        raise ValueError(f'{path} has {array.ndim} dimensions, {ndim} are '
+                         'needed: images and labels may have been swapped.')
+    return array

@@ -1,0 +1,111 @@
+"""What all sources have in common, and how a process loads each once."""
+import json
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from mmseg_spwc.registry import DATASETS
+
+SPLITS = ('train', 'test')
+MAX_LOADED = 4
+
+_loaded: OrderedDict = OrderedDict()
+
+
+class ImageSource:
+    """Images of one size, all in memory.
+
+    Args:
+        images (Tensor): uint8, (N, C, H, W).
+        labels (Tensor): Class ids, int64, (N,).
+        classes (Sequence[str]): Names of all classes.
+        parts (Tensor, optional): Which of several data sets every image
+            comes from, int64, (N,). Defaults to one data set.
+    """
+
+    def __init__(self,
+                 images: Tensor,
+                 labels: Tensor,
+                 classes: Sequence[str],
+                 parts: Tensor | None = None) -> None:
+        if len(images) != len(labels):
+            raise ValueError(f'{len(images)} images have {len(labels)} '
+                             'labels: get the files anew.')
+        self.images = images
+        self.labels = labels
+        self.parts = torch.zeros_like(labels) if parts is None else parts
+        self.metainfo = dict(classes=tuple(classes))
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+
+def is_source(config: Mapping) -> bool:
+    """Whether a config describes an :class:`ImageSource` or several."""
+    kind = config['type']
+    if 'datasets' in config:
+        return all(is_source(part) for part in config['datasets'])
+    if isinstance(kind, str):
+        kind = DATASETS.get(kind)
+    return isinstance(kind, type) and issubclass(kind, ImageSource)
+
+
+def load_source(config: Mapping) -> ImageSource:
+    """Build a source, or several behind each other, once per process.
+
+    The last few are kept, so that the steps of a sequence share the images.
+
+    Args:
+        config (Mapping): Config of a source, or a ``ConcatDataset`` of them
+            in ``datasets``.
+
+    Returns:
+        ImageSource: The source. It is shared: do not change it.
+    """
+    key = json.dumps(config, sort_keys=True, default=str)
+    if key not in _loaded:
+        parts = config.get('datasets')
+        _loaded[key] = (DATASETS.build(dict(config)) if parts is None else
+                        concatenate([DATASETS.build(dict(p)) for p in parts]))
+    _loaded.move_to_end(key)
+    while len(_loaded) > MAX_LOADED:
+        _loaded.popitem(last=False)
+    return _loaded[key]
+
+
+def concatenate(sources: Sequence[ImageSource]) -> ImageSource:
+    """Put sources with images of one shape behind each other."""
+    shapes = {tuple(s.images.shape[1:]) for s in sources}
+    if len(shapes) != 1:
+        raise ValueError(f'The images of the sources have the shapes '
+                         f'{sorted(shapes)}: give sources of one shape.')
+    parts = [torch.full_like(s.labels, i) for i, s in enumerate(sources)]
+    return ImageSource(
+        torch.cat([s.images for s in sources]),
+        torch.cat([s.labels for s in sources]),
+        sources[0].metainfo['classes'], torch.cat(parts))
+
+
+def check_split(split: str) -> None:
+    """Refuse a split that no source has."""
+    if split not in SPLITS:
+        raise ValueError(f"A split is 'train' or 'test', not {split!r}.")
+
+
+def find_file(root: str | Path, names: Sequence[str], what: str) -> Path:
+    """Return the first file there is, or say which files go where.
+
+    Args:
+        root (str | Path): Folder of the data set.
+        names (Sequence[str]): Paths below it, in the order of preference.
+        what (str): The data set, for the message.
+    """
+    for name in names:
+        if (Path(root) / name).is_file():
+            return Path(root) / name
+    raise FileNotFoundError(
+        f'{what} is not complete: put {" or ".join(names)} into {root}, or '
+        'set data_root to the folder that holds it.')

@@ -1,0 +1,41 @@
+"""What every step's config gets so that runs survive the world."""
+from mmengine.config import Config
+
+# MMEngine's parts, and those of ours that can be interrupted anywhere
+SAFE_FORMS = dict(
+    CheckpointHook='mmseg_spwc.SafeCheckpointHook',
+    EpochBasedTrainLoop='mmseg_spwc.ResumableEpochLoop')
+
+GUARDS = dict(
+    finite_guard='mmseg_spwc.FiniteGuardHook',
+    collapse_monitor='mmseg_spwc.CollapseMonitorHook',
+    preemption='mmseg_spwc.PreemptionHook')
+
+
+def add_guards(out: Config) -> None:
+    """Add the guards to a step's config, in place.
+
+    They are default hooks, so ``default_hooks.finite_guard=None`` leaves one
+    out and ``default_hooks.collapse_monitor.window=200`` sets an option.
+
+    Args:
+        out (Config): The config of a step.
+    """
+    hooks = dict(out.get('default_hooks') or {})
+    hooks.setdefault('checkpoint', dict(interval=1))
+    for name, kind in dict(GUARDS, checkpoint='CheckpointHook').items():
+        if hooks.setdefault(name, {}) is not None:
+            hooks[name] = dict(dict(type=kind), **hooks[name])
+            hooks[name]['type'] = _safe(hooks[name]['type'])
+    out.default_hooks = {
+        name: hook for name, hook in hooks.items()
+        if hook is not None or name not in GUARDS
+    }
+    if out.train_cfg.get('by_epoch') or 'max_epochs' in out.train_cfg:
+        out.train_cfg.pop('by_epoch', None)
+        out.train_cfg.setdefault('type', 'EpochBasedTrainLoop')
+        out.train_cfg.type = _safe(out.train_cfg.type)
+
+
+def _safe(kind: str) -> str:
+    return SAFE_FORMS.get(kind, kind)

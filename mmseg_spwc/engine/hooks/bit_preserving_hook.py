@@ -1,0 +1,125 @@
+"""BLIP: later steps keep the bits that earlier steps have earned."""
+from collections.abc import Sequence
+from pathlib import Path
+
+from mmengine.dist import barrier, broadcast, get_rank, is_main_process
+from mmengine.hooks import Hook
+from mmengine.logging import print_log
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from mmseg_spwc.consolidation import BLIP
+from mmseg_spwc.registry import HOOKS
+from mmseg_spwc.utils.files import atomic_path
+from mmseg_spwc.utils.random_state import seeded
+
+from ..config_keys import ConfigError
+from ..importance import StepData, build_importance
+from .consolidation_hook import FOLDER, consolidated
+from .step_transition_hook import step_of, unwrap
+
+
+@HOOKS.register_module()
+class BitPreservingHook(Hook):
+    """Bit-level information preserving (BLIP, Shi et al., CVPR 2021).
+
+    After every optimiser step the weights are clipped to the range that
+    their frozen bits leave free. At the end of a step each weight is given
+    as many bits as the step's data told about it (Fisher information at
+    sampled labels, per sample), and is rounded to the bits it has. See
+    :class:`mmseg_spwc.consolidation.BLIP`.
+
+    Args:
+        prior (float): Fisher information before the first step, per input.
+            Defaults to 1e-11.
+        max_bits (int): Largest number of bits of a weight. Defaults to 20.
+        n_samples (int, optional): Measure on this many images at most.
+            Defaults to 8000.
+        exclude (Sequence[str]): Leave out parameters whose name contains
+            one of these, such as the heads. Defaults to ('head.', ).
+        initialise (bool): Draw the first weights as BLIP does, within its
+            range. Defaults to True.
+    """
+
+    priority = 'NORMAL'
+
+    def __init__(self,
+                 prior: float = 1e-11,
+                 max_bits: int = 20,
+                 n_samples: int | None = 8000,
+                 exclude: Sequence[str] = ('head.', ),
+                 initialise: bool = True) -> None:
+        self.prior = prior
+        self.max_bits = max_bits
+        self.n_samples = n_samples
+        self.exclude = tuple(exclude)
+        self.initialise = initialise
+        self.fisher = build_importance(dict(type='fisher', labels='sample'))
+        self.bits: BLIP | None = None
+
+    def before_train(self, runner) -> None:
+        params = self._begin(runner)
+        if step_of(runner) == 0 and runner.iter == 0 and self.initialise:
+            self.bits.initialise_(params)
+            for param in params.values():
+                broadcast(param.data)
+        consolidated(runner.optim_wrapper).observe(params, self)
+
+    def begin_step(self, params: dict[str, Tensor]) -> None:
+        pass
+
+    def after_step(self, params: dict[str, Tensor]) -> None:
+        """Called by the optimiser wrapper after every update."""
+        self.bits.project_(params)
+
+    def after_train(self, runner) -> None:
+        """Give out bits and round; a repetition gives the same."""
+        params = self._begin(runner)
+        step = step_of(runner)
+        self.bits.project_(params)  # weights of start_from may lie outside
+        model = unwrap(runner.model)
+        data = StepData(runner.train_dataloader, model, self.n_samples)
+        with seeded(runner.seed or 0, step, get_rank()):
+            fisher = self.fisher.estimate(model, params, data)
+        self.bits.consolidate_(params, fisher)
+        print_log(f'BLIP uses {self.bits.used_capacity():.1%} of its bits',
+                  'current')
+        if is_main_process():
+            with atomic_path(_path(runner, step)) as temporary:
+                save_file(self.bits.state_dict(), temporary)
+        barrier()
+
+    def _begin(self, runner) -> dict[str, Tensor]:
+        """Take up the bits as the step before left them."""
+        params = {
+            name: param
+            for name, param in unwrap(runner.model).named_parameters()
+            if param.requires_grad and not any(
+                part in name for part in self.exclude)
+        }
+        self.bits = BLIP(params, self.prior, self.max_bits)
+        step = step_of(runner)
+        if step > 0:
+            device = next(iter(params.values())).device
+            self.bits.load_state_dict(
+                _read(_path(runner, step - 1), str(device)))
+        return params
+
+
+def _path(runner, step: int) -> Path:
+    folder = Path(runner.work_dir).parent / FOLDER
+    return folder / f'bits_{step:02d}.safetensors'
+
+
+def _read(path: Path, device: str) -> dict[str, Tensor]:
+    try:
+        return load_file(path, device)
+    except FileNotFoundError as error:
+        raise ConfigError(
+            f'There are no bits of the step before at {path}: train it with '
+            'this method.') from error
+    except SafetensorError as error:
+        raise ConfigError(
+            f'{path} is broken ({error}): train the step before again in '
+            'another work_dir, or restore the file from a copy.') from error

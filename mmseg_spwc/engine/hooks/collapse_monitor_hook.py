@@ -1,0 +1,117 @@
+"""Warns of runs that go on but learn nothing."""
+import torch
+from mmengine.dist import all_reduce
+from mmengine.hooks import Hook
+from mmengine.logging import print_log
+from torch import Tensor
+
+from mmseg_spwc.registry import HOOKS
+from mmseg_spwc.structures import BatchSamples
+
+CLASSES = 1024
+
+
+@HOOKS.register_module()
+class CollapseMonitorHook(Hook):
+    """Watches the share of one class in the predictions, and the loss.
+
+    A model that predicts almost nothing but one class, such as background,
+    where the labels show others, has collapsed. A loss whose mean over the
+    second half of a window is not below that over the first half does not
+    fall. Both are said once a step and change nothing.
+
+    Args:
+        share (float): Share of one class in the predictions from which they
+            count as collapsed. Defaults to 0.99.
+        usual (float): The largest share of that class in the labels for
+            which this is a surprise. Defaults to 0.9.
+        window (int): Number of iterations in which the loss has to fall.
+            Defaults to 500.
+    """
+
+    priority = 'LOW'
+
+    def __init__(self,
+                 share: float = 0.99,
+                 usual: float = 0.9,
+                 window: int = 500) -> None:
+        if not 0 < usual < share <= 1:
+            raise ValueError('0 < usual < share <= 1 must hold, got usual='
+                             f'{usual} and share={share}.')
+        if window < 2:
+            raise ValueError(f'window must be at least 2, got {window}.')
+        self.share = share
+        self.usual = usual
+        self.window = window
+        self._warned = False
+        self._reset()
+
+    def after_train_iter(self, runner, batch_idx, data_batch=None,
+                         outputs=None) -> None:
+        if self._warned or not self.every_n_train_iters(runner, self.window):
+            return
+        losses, _ = runner.message_hub.get_scalar('train/loss').data
+        losses = losses[-self.window:]
+        half = len(losses) // 2
+        before, now = losses[:half].mean(), losses[half:].mean()
+        if not now < before:  # NaN included
+            self._warned = True
+            print_log(
+                f'The loss does not fall: {before:.4g}, then {now:.4g} in '
+                f'the last {len(losses)} iterations. Look at the learning '
+                'rate, the labels and the frozen layers.', 'current',
+                level=30)
+
+    def after_val_iter(self, runner, batch_idx, data_batch=None,
+                       outputs=None) -> None:
+        self._count(outputs)
+
+    def after_test_iter(self, runner, batch_idx, data_batch=None,
+                        outputs=None) -> None:
+        self._count(outputs)
+
+    def after_val_epoch(self, runner, metrics=None) -> None:
+        self._judge('held-out')
+
+    def after_test_epoch(self, runner, metrics=None) -> None:
+        self._judge('test')
+
+    def _reset(self) -> None:
+        self._counts = torch.zeros(2, CLASSES, dtype=torch.int64)
+
+    def _count(self, outputs) -> None:
+        for sample in outputs or ():
+            predicted, true = _labels(sample)
+            if predicted is None or true is None:
+                continue
+            known = true != 255
+            for row, labels in enumerate((predicted, true)):
+                if labels.shape == known.shape:
+                    labels = labels[known]
+                self._counts[row] += torch.bincount(
+                    labels.flatten().long().clamp(max=CLASSES - 1),
+                    minlength=CLASSES).cpu()
+
+    def _judge(self, images: str) -> None:
+        all_reduce(self._counts)
+        shares = self._counts / self._counts.sum(1, keepdim=True).clamp(min=1)
+        self._reset()
+        predicted, label = shares[0].max(0)
+        true = shares[1, label]
+        if predicted >= self.share and true <= self.usual:
+            print_log(
+                f'The predictions have collapsed: class {int(label)} is '
+                f'{predicted:.1%} of what is predicted on the {images} '
+                f'images, but {true:.1%} of their labels.', 'current',
+                level=30)
+
+
+def _labels(sample) -> tuple[Tensor | None, Tensor | None]:
+    """Predicted and true labels of a segmented image, or of images."""
+    if isinstance(sample, BatchSamples):
+        return sample.pred_score.argmax(1), sample.gt_label
+    get = sample.get
+    if get('pred_sem_seg') is not None:
+        true = get('gt_sem_seg')
+        return get('pred_sem_seg').data, None if true is None else true.data
+    return get('pred_label'), get('gt_label')

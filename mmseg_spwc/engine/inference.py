@@ -1,0 +1,88 @@
+"""What the network of a step says of an image file."""
+from pathlib import Path
+
+import mmcv
+import numpy as np
+import torch
+from mmengine.dataset import pseudo_collate
+from mmseg.datasets.transforms import PackSegInputs
+
+from .config_keys import ConfigError
+from .step_model import StepModel
+
+
+def read_image(path: str | Path) -> np.ndarray:
+    """Read an image as BGR (H, W, 3)."""
+    if not Path(path).is_file():
+        raise ConfigError(f'There is no image at {path}.')
+    image = mmcv.imread(str(path))
+    if image is None:
+        raise ConfigError(f'{path} cannot be read as an image.')
+    return image
+
+
+def is_classifier(loaded: StepModel) -> bool:
+    return not hasattr(loaded.model, 'decode_head')
+
+
+@torch.no_grad()
+def segment_image(loaded: StepModel, image: np.ndarray,
+                  size: int | None = None) -> np.ndarray:
+    """Segment an image.
+
+    Args:
+        loaded (StepModel): A segmentor.
+        image (np.ndarray): BGR, (H, W, 3), uint8.
+        size (int, optional): Length to which the shorter side is resized
+            before, such as the crops' in training. Defaults to none.
+
+    Returns:
+        np.ndarray: The channel of every pixel, (H, W).
+    """
+    shape = image.shape[:2]
+    if size is not None:
+        scale = size / min(shape)
+        image = mmcv.imresize(
+            image, tuple(max(1, round(scale * n)) for n in shape[::-1]))
+    sample = PackSegInputs()(
+        dict(img=image, img_shape=image.shape[:2], ori_shape=shape))
+    result = loaded.model.test_step(pseudo_collate([sample]))[0]
+    return result.pred_sem_seg.data[0].numpy()
+
+
+@torch.no_grad()
+def classify_image(loaded: StepModel, image: np.ndarray,
+                   size: int | None = None,
+                   task: int | None = None) -> list[tuple[str, float]]:
+    """Score the classes of an image.
+
+    Args:
+        loaded (StepModel): A classifier.
+        image (np.ndarray): BGR, (H, W, 3), uint8.
+        size (int, optional): Side of the square to which it is resized, for
+            networks of one input size. Defaults to none.
+        task (int, optional): The task of the image, where every task has a
+            head of its own. Defaults to the newest.
+
+    Returns:
+        list: Names and probabilities, the most probable first.
+    """
+    from mmpretrain.structures import DataSample
+    if size is not None:
+        image = mmcv.imresize(image, (size, size))
+    pre = loaded.model.data_preprocessor
+    if not pre.to_rgb:  # trained on RGB, or on grey values
+        image = image[..., ::-1]
+    channels = len(getattr(pre, 'mean', None).flatten()) if getattr(
+        pre, 'mean', None) is not None else 3
+    if channels == 1:
+        image = image.mean(-1, keepdims=True).round()
+    inputs = torch.from_numpy(
+        np.ascontiguousarray(image.transpose(2, 0, 1), dtype=np.uint8))
+    sample = DataSample()
+    sample.set_field(loaded.step if task is None else task, 'task')
+    result = loaded.model.test_step(
+        dict(inputs=[inputs], data_samples=[sample]))[0]
+    names = loaded.classes or [str(i) for i in range(len(result.pred_score))]
+    pairs = zip(names, result.pred_score.tolist(), strict=True)
+    return sorted(pairs, key=lambda pair: -pair[1])

@@ -1,0 +1,122 @@
+"""Finds out where numbers stop being finite."""
+import itertools
+from collections.abc import Iterator, Mapping
+
+import torch
+from torch import Tensor, nn
+
+
+def bad_losses(losses: Mapping[str, Tensor]) -> list[str]:
+    """Names of the losses that are NaN or infinite, their sum last."""
+    if not losses:
+        return []
+    finite = torch.stack(
+        [v.detach().float().mean() for v in losses.values()]).isfinite()
+    names = [n for n, ok in zip(losses, finite.tolist(), strict=True)
+             if not ok]
+    return sorted(names, key=lambda name: name == 'loss')
+
+
+def bad_gradients(model: nn.Module) -> list[str]:
+    """Parameters whose gradient is not finite, from output to input."""
+    return [name for name, p in reversed(list(model.named_parameters()))
+            if p.grad is not None and not p.grad.isfinite().all()]
+
+
+def first_bad_layer(model: nn.Module, args: tuple,
+                    kwargs: dict) -> tuple[str | None, dict]:
+    """Run a batch once more and watch the output of every layer.
+
+    Args:
+        model (nn.Module): The network; its ``teacher``, if it has one, is
+            watched too.
+        args (tuple): Positional inputs of the batch.
+        kwargs (dict): Named inputs of the batch.
+
+    Returns:
+        tuple: The name of the first layer whose output is not finite, or
+        None, and the losses.
+    """
+    found, handles = [], []
+
+    def watch(name):
+        def hook(module, inputs, output):
+            if not found and not _finite(output):
+                found.append(name)
+        return hook
+
+    teacher = getattr(model, 'teacher', None)
+    for name, module in itertools.chain(
+            model.named_modules(),
+            teacher.named_modules('teacher') if teacher else ()):
+        if not any(module.children()):
+            handles.append(module.register_forward_hook(watch(name)))
+    try:
+        with torch.no_grad():
+            losses = model(*args, **kwargs)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return (found[0] if found else None), dict(losses)
+
+
+def explain(model: nn.Module, inputs: tuple | None, names: list[str]) -> str:
+    """Say in plain words where it began and with which files.
+
+    Args:
+        model (nn.Module): The network, its weights as before the step.
+        inputs (tuple, optional): ``(args, kwargs)`` of the forward pass.
+        names (list[str]): Losses or parameters that are not finite.
+
+    Returns:
+        str: A few sentences; empty if nothing is wrong on this rank.
+    """
+    layer, terms = None, []
+    if inputs is not None:
+        layer, losses = first_bad_layer(model, *inputs)
+        terms = bad_losses({k: _mean(v) for k, v in losses.items()
+                            if 'loss' in k})
+    if not (names or terms or layer):
+        return ''
+    text = f'Not finite: {", ".join((terms or names)[:3])}.'
+    if layer is not None:
+        text += f' It begins in the output of {layer}.'
+    elif terms:
+        text += (' Every layer\'s output is finite: it begins in the loss '
+                 'itself.')
+    else:
+        text += (' The losses and outputs are finite: it begins in the '
+                 f'backward pass, nearest to the loss at {names[0]}.')
+    files = _files(inputs[1]) if inputs is not None else []
+    if files and (terms or layer):
+        text += f' The batch: {", ".join(files)}.'
+    return text
+
+
+def _mean(value) -> Tensor:
+    """A loss may be a list of tensors, as MMEngine allows."""
+    if isinstance(value, Tensor):
+        return value.mean()
+    return torch.stack([v.mean() for v in value]).sum()
+
+
+def _finite(value) -> bool:
+    return all(t.isfinite().all() for t in _tensors(value)
+               if t.is_floating_point())
+
+
+def _tensors(value) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _tensors(item)
+    elif isinstance(value, Mapping):
+        yield from _tensors(list(value.values()))
+
+
+def _files(kwargs: dict) -> list[str]:
+    samples = kwargs.get('data_samples') or []
+    paths = (getattr(s, 'img_path', None) or s.get('img_path')
+             for s in samples)
+    return [str(path) for path in paths if path]

@@ -1,0 +1,71 @@
+"""The network of a finished step, ready to be used."""
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from mmengine.config import Config
+from mmengine.registry import init_default_scope
+from torch import Tensor, nn
+
+from mmseg_spwc.registry import MODELS
+
+from .checkpoint import load_step
+from .config_keys import ConfigError, check_keys, input_errors
+from .step_config import scenario_of, step_config
+
+
+@dataclass(frozen=True)
+class StepModel:
+    """A network in eval mode.
+
+    Args:
+        model (nn.Module): The plain network with the step's weights.
+        cfg (Config): The complete config of the step.
+        step (int): The step.
+        classes (list[str]): Names of the channels; empty if not stored.
+        palette (list): Their colours; empty if not stored.
+    """
+    model: nn.Module
+    cfg: Config
+    step: int
+    classes: list
+    palette: list
+
+    def displayed(self, inputs: Tensor) -> np.ndarray:
+        """Turn inputs (C, H, W), before normalisation, into RGB (H, W, 3).
+
+        A grey image gets three equal channels.
+        """
+        image = inputs.permute(1, 2, 0).numpy().astype(np.uint8)
+        pre = self.model.data_preprocessor
+        if getattr(pre, 'channel_conversion', False) or getattr(
+                pre, 'to_rgb', False):
+            image = image[..., ::-1]
+        return np.ascontiguousarray(
+            np.broadcast_to(image, (*image.shape[:2], 3)))
+
+
+def load_step_model(cfg: Config, checkpoint: str | Path) -> StepModel:
+    """Build the network of a step and load its weights.
+
+    Args:
+        cfg (Config): The config of the sequence.
+        checkpoint (str | Path): ``final.pth`` of one of its steps.
+    """
+    check_keys(cfg)
+    init_default_scope(cfg.get('default_scope', 'mmseg'))
+    content = load_step(checkpoint)
+    stamp, meta = content['stamp'], content['meta'].get('dataset_meta', {})
+    with input_errors('scenario'):
+        scenario = scenario_of(cfg)
+        if list(scenario.channels(stamp.step)) != stamp.channels:
+            raise ConfigError(
+                f'{checkpoint} belongs to another scenario than the config: '
+                'use the config it was trained with.')
+    out = step_config(cfg, scenario, stamp.step)
+    model = MODELS.build(out.model)
+    model.to_plain()
+    model.load_state_dict(content['state_dict'])
+    return StepModel(model.eval(), out, stamp.step,
+                     list(meta.get('classes', [])),
+                     list(meta.get('palette', [])))

@@ -1,0 +1,93 @@
+"""Accuracy on every task of a sequence."""
+from collections.abc import Sequence
+
+import torch
+from mmengine.dist import all_reduce
+from mmengine.evaluator import BaseMetric
+from torch import Tensor
+
+from mmseg_spwc.registry import METRICS
+from mmseg_spwc.scenario import build_scenario
+from mmseg_spwc.structures import BatchSamples
+
+
+@METRICS.register_module()
+class TaskAccuracy(BaseMetric):
+    """Hits and samples of every task so far, counted exactly.
+
+    ``accuracy.task_N`` is the share of hits on task N, ``accuracy`` their
+    mean over the tasks (the paper's APA) and ``accuracy.all`` the share over
+    all samples. Counts are added up over the processes; the loader must not
+    repeat samples to fill the last batch.
+
+    Args:
+        scenario (dict): See :func:`mmseg_spwc.scenario.build_scenario`.
+        step (int): The step, from 0.
+    """
+
+    # takes the samples of a batch as tensors, see BatchEvaluator
+    whole_batches = True
+
+    def __init__(self, scenario: dict, step: int, **kwargs) -> None:
+        super().__init__(**kwargs)
+        self.scenario = build_scenario(scenario)
+        self.num_tasks = step + 1
+
+    def process(self, data_batch: dict, data_samples: Sequence) -> None:
+        for samples in data_samples:
+            tasks, hits = _outcome(samples)
+            self.results.append(
+                count_hits(tasks, hits, self.num_tasks).cpu())
+
+    def evaluate(self, size: int) -> dict:
+        """Add up the counts of all processes.
+
+        MMEngine would gather the results of single samples and cut them to
+        ``size``; counts need neither.
+        """
+        metrics = self.compute_metrics(self.results)
+        self.results.clear()
+        return metrics
+
+    def compute_metrics(self, results: list) -> dict:
+        empty = torch.zeros(2, self.num_tasks, dtype=torch.int64)
+        total = torch.stack([empty, *results]).sum(0)  # (2, tasks)
+        all_reduce(total)
+        hits, counts = total.tolist()
+        if 0 in counts:
+            raise ValueError(f'Task {counts.index(0)} has no sample to be '
+                             'scored on: check the data of its split.')
+        scores = [h / c for h, c in zip(hits, counts, strict=True)]
+        return {
+            'accuracy': sum(scores) / len(scores),
+            'accuracy.all': sum(hits) / sum(counts),
+            **{f'accuracy.task_{t}': s for t, s in enumerate(scores)}
+        }
+
+
+def count_hits(tasks: Tensor, hits: Tensor, num_tasks: int) -> Tensor:
+    """Count hits and samples of every task.
+
+    Args:
+        tasks (Tensor): Task of every sample, (B,).
+        hits (Tensor): Whether each was classified right, bool, (B,).
+        num_tasks (int): Number of tasks T.
+
+    Returns:
+        Tensor: int64, (2, T): hits, samples.
+    """
+    return torch.stack([
+        torch.bincount(tasks[hits], minlength=num_tasks),
+        torch.bincount(tasks, minlength=num_tasks)
+    ])
+
+
+def _outcome(samples: BatchSamples | dict) -> tuple[Tensor, Tensor]:
+    """Tasks and hits of a batch, or of one sample in MMPretrain's form."""
+    if isinstance(samples, BatchSamples):
+        hits = samples.pred_score.argmax(1) == samples.gt_label
+        return samples.task, hits
+    label = samples['gt_label'].reshape(-1)
+    hits = samples['pred_score'].argmax().reshape(-1) == label
+    return torch.as_tensor(samples['task'], device=label.device).reshape(
+        -1), hits

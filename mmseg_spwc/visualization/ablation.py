@@ -1,0 +1,61 @@
+"""Runs put together by one setting of their config."""
+from collections.abc import Callable
+
+from mmseg_spwc.record import Record, RecordError
+
+from .config_text import setting
+from .runs import Comparison
+
+
+def by_setting(comparison: Comparison,
+               question: Callable[[Record], str | int | None]) -> dict:
+    """Put the records together by the answer to a question.
+
+    Args:
+        comparison (Comparison): The runs.
+        question (Callable): From a record to a setting; None where it is
+            not set.
+
+    Returns:
+        dict[str, list[Record]]: The records that have got furthest, by
+        setting, those without it last. Runs of several base methods are
+        kept apart and named.
+
+    Raises:
+        RecordError: If all records have the same setting.
+    """
+    found: dict = {}
+    last = comparison.steps[-1] if comparison.steps else None
+    for run in comparison.runs:
+        if run.record.steps and run.record.finished_steps[-1] == last:
+            key = (_base_method(run.record), question(run.record))
+            found.setdefault(key, []).append(run.record)
+    if len({answer for _, answer in found}) < 2:
+        raise RecordError('An ablation needs finished runs that differ in '
+                          'the setting; these do not.')
+    bases = list(dict.fromkeys(base for base, _ in found))
+    order = sorted(found, key=lambda key: (
+        bases.index(key[0]), key[1] is None, key[1]))
+    return {_label(key, len(bases) > 1): found[key] for key in order}
+
+
+def _base_method(record: Record) -> str:
+    name = setting(record.content['run']['config'], 'method', 'name')
+    return name or record.content['method']
+
+
+def _label(key: tuple, named: bool) -> str:
+    base, answer = key
+    answer = 'none' if answer is None else str(answer)
+    return f'{base}: {answer}' if named else answer
+
+
+def rule_of(record: Record) -> str | None:
+    """The self-paced regulariser of a run, None without spWC."""
+    options = setting(record.content['run']['config'], 'self_paced')
+    return None if options is None else options.get('rule', 'spwc')
+
+
+def k_of(record: Record) -> int | None:
+    """How many units a run protects; None where no k is set."""
+    return setting(record.content['run']['config'], 'self_paced', 'k')

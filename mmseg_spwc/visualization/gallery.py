@@ -1,0 +1,55 @@
+"""Images with their segmentations, ready to be shown."""
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+IGNORED = 255
+IGNORED_COLOUR = (224, 224, 192)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One test image.
+
+    Args:
+        name (str): Its file name.
+        image (np.ndarray): (H, W, 3), uint8, RGB.
+        truth (np.ndarray): (H, W), channels; 255 is ignored.
+        predictions (Mapping[str, np.ndarray]): (H, W) by key of a group.
+    """
+    name: str
+    image: np.ndarray
+    truth: np.ndarray
+    predictions: Mapping
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Test images of one scenario, and what each method made of them.
+
+    Args:
+        classes (list[str]): Names of the channels.
+        palette (list): Colour (red, green, blue) of each channel.
+        pictures (list[Picture]): The images.
+        missing (list[str]): Why images, or those of some run, are absent.
+    """
+    classes: list = field(default_factory=list)
+    palette: list = field(default_factory=list)
+    pictures: list = field(default_factory=list)
+    missing: list = field(default_factory=list)
+
+    def colour(self, labels: np.ndarray) -> np.ndarray:
+        """Paint labels (H, W) in the classes' colours, (H, W, 3) uint8."""
+        table = np.zeros((256, 3), np.uint8)
+        table[:len(self.palette)] = self.palette
+        table[IGNORED] = IGNORED_COLOUR
+        return table[labels.astype(np.uint8)]
+
+    def shown(self) -> list[int]:
+        """The channels that occur in any of the images."""
+        found = set()
+        for picture in self.pictures:
+            for labels in (picture.truth, *picture.predictions.values()):
+                found.update(np.unique(labels).tolist())
+        return sorted(c for c in found if c < len(self.classes))

@@ -1,0 +1,29 @@
+"""Colours that people with any kind of colour vision can tell apart.
+
+The palette is that of Okabe and Ito, `Color Universal Design
+<https://jfly.uni-koeln.de/color/>`_, without its black, which a dark page
+hides, and with its pale yellow last.
+"""
+
+OKABE_ITO = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#56B4E9',
+             '#E69F00', '#F0E442')
+DASHES = ('solid', 'dash', 'dot', 'dashdot')
+SYMBOLS = ('circle', 'square', 'diamond', 'triangle-up', 'cross', 'x',
+           'star')
+# perceptually uniform, and monotone in lightness
+SEQUENTIAL = 'Cividis'
+
+
+def colour(index: int) -> str:
+    """The colour of the method number ``index``; it repeats after seven."""
+    return OKABE_ITO[index % len(OKABE_ITO)]
+
+
+def dash(index: int) -> str:
+    """The line style, another one for every round of colours."""
+    return DASHES[index // len(OKABE_ITO) % len(DASHES)]
+
+
+def symbol(index: int) -> str:
+    """The marker, so that colour is never the only difference."""
+    return SYMBOLS[index % len(SYMBOLS)]

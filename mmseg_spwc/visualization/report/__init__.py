@@ -1,0 +1,4 @@
+"""The report: one page that compares runs, drawn from their records."""
+from .page import render
+
+__all__ = ['render']

@@ -1,0 +1,196 @@
+"""Runs, read from their records and put together for comparison."""
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mmseg_spwc.record import Record, RecordError
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: its record, and the folder that holds it."""
+    record: Record
+    folder: Path
+
+    @property
+    def seed(self) -> int:
+        return self.record.content['run']['seed']
+
+    @property
+    def finished(self) -> bool:
+        return self.record.content['status'] == 'finished'
+
+
+@dataclass(frozen=True)
+class Group:
+    """The runs of one method that differ in their seed only.
+
+    Args:
+        key (str): Short, unique, and safe in HTML and in file names.
+        label (str): What to call it; text of the records, not escaped.
+        index (int): Its place, which decides colour and marker.
+        runs (tuple[Run]): Ordered by seed.
+    """
+    key: str
+    label: str
+    index: int
+    runs: tuple
+
+    @property
+    def records(self) -> list[Record]:
+        return [run.record for run in self.runs]
+
+    @property
+    def last_step(self) -> int:
+        """The last step that any of the runs has finished; -1 if none."""
+        return max((s for r in self.records for s in r.finished_steps),
+                   default=-1)
+
+    @property
+    def furthest(self) -> list[Record]:
+        """The records that hold the last step; only these are comparable."""
+        return [r for r in self.records
+                if r.steps and r.finished_steps[-1] == self.last_step]
+
+    def run_label(self, run: Run) -> str:
+        """The label of one run, with its seed where that tells it apart."""
+        if len(self.runs) == 1:
+            return self.label
+        return f'{self.label}, seed {run.seed}'
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Everything that was run on one scenario."""
+    title: str
+    groups: tuple
+
+    @property
+    def runs(self) -> list[Run]:
+        return [run for group in self.groups for run in group.runs]
+
+    @property
+    def steps(self) -> list[int]:
+        """The steps that any run has finished."""
+        return sorted(
+            {s for run in self.runs for s in run.record.finished_steps})
+
+    @property
+    def example(self) -> Record:
+        """The record that has got furthest."""
+        return max((run.record for run in self.runs),
+                   key=lambda record: len(record.steps))
+
+
+def load_runs(paths: Sequence[str | Path]) -> tuple[list[Run], list[str]]:
+    """Read the records that can be read.
+
+    Args:
+        paths (Sequence[str | Path]): Folders of runs, or their record.json.
+
+    Returns:
+        tuple: The runs, and one message for each record that is missing,
+        broken or of another version.
+
+    Raises:
+        RecordError: If not a single record can be read.
+    """
+    runs, problems = [], []
+    for path in dict.fromkeys(map(Path, paths)):
+        try:
+            record = Record.read(path)
+        except RecordError as error:
+            problems.append(str(error))
+        else:
+            runs.append(Run(record, path if path.is_dir() else path.parent))
+    if not runs:
+        raise RecordError(' '.join(problems) or 'No run was given.')
+    return runs, problems
+
+
+def compare(runs: Sequence[Run]) -> list[Comparison]:
+    """Put runs together by scenario, and there by method.
+
+    Runs of one method and scenario are seeds of it. Where a seed occurs
+    twice, the runs differ in something else and are kept apart by their
+    names, or by their folders.
+
+    Args:
+        runs (Sequence[Run]): In the order in which they shall appear.
+
+    Returns:
+        list[Comparison]: One for each scenario.
+    """
+    comparisons, number = [], 0
+    buckets = _split(runs, _scenario_key)
+    titles = [_scenario_title(members[0]) for members in buckets.values()]
+    for title, members in zip(titles, buckets.values(), strict=True):
+        groups = []
+        for label, seeds in _methods(members).items():
+            ordered = tuple(sorted(seeds, key=lambda run: run.seed))
+            groups.append(Group(f'g{number}', label, len(groups), ordered))
+            number += 1
+        if titles.count(title) > 1:
+            mark = members[0].record.content['scenario']['hash'][:8]
+            title = f'{title} ({mark})'
+        comparisons.append(Comparison(title, tuple(groups)))
+    return comparisons
+
+
+def _scenario_key(run: Run) -> str:
+    """What runs must share to stand in one table.
+
+    Tasks of a classification may be dealt out by the seed; classes of a
+    segmentation have columns of their own, so their order counts.
+    """
+    scenario = run.record.content['scenario']
+    names = ['dataset', 'name', 'setting', 'kind']
+    if run.record.content['task'] == 'segmentation':
+        names.append('steps')
+    facts = [run.record.content['task'], *map(scenario.get, names)]
+    return json.dumps(facts)
+
+
+def _scenario_title(run: Run) -> str:
+    scenario = run.record.content['scenario']
+    parts = [scenario.get(k) for k in ('dataset', 'name', 'setting')]
+    if scenario.get('kind') == 'domain':
+        parts.append('domains')
+    return ' '.join(str(part) for part in parts if part) or 'scenario'
+
+
+def _method(run: Run) -> str:
+    return run.record.content['method']
+
+
+def _run_name(run: Run) -> str:
+    return run.record.content['run']['name']
+
+
+def _methods(runs: Sequence[Run]) -> dict[str, list]:
+    return _refine(runs, (
+        _method,
+        lambda run: f'{_method(run)} ({_run_name(run)})',
+        lambda run: f'{_method(run)} ({run.folder.name})',
+        lambda run: f'{_method(run)} ({run.folder})',
+    ))
+
+
+def _refine(runs: Sequence[Run], names: tuple) -> dict[str, list]:
+    """Split by the first name; where seeds repeat, by the next ones."""
+    groups = {}
+    for label, members in _split(runs, names[0]).items():
+        seeds = [run.seed for run in members]
+        if len(set(seeds)) == len(seeds) or len(names) == 1:
+            groups[label] = members
+        else:
+            groups.update(_refine(members, names[1:]))
+    return groups
+
+
+def _split(runs: Sequence[Run], key: Callable) -> dict[str, list]:
+    parts: dict[str, list] = {}
+    for run in runs:
+        parts.setdefault(key(run), []).append(run)
+    return parts

@@ -1,0 +1,84 @@
+"""The same questions to records of segmentation and of classification."""
+import math
+import statistics
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mmseg_spwc.evaluation import AccuracyMatrix
+from mmseg_spwc.record import Record
+
+
+class Spread(NamedTuple):
+    """Mean and standard deviation over seeds (ddof = 1).
+
+    ``mean`` is None where no run has the value, ``sd`` where fewer than two
+    have it.
+    """
+    mean: float | None
+    sd: float | None
+
+
+def spread(values: Sequence[float | None]) -> Spread:
+    """Return mean and deviation of the values that exist."""
+    known = [v for v in values if v is not None]
+    return Spread(
+        math.fsum(known) / len(known) if known else None,
+        statistics.stdev(known) if len(known) > 1 else None)
+
+
+def is_classification(record: Record) -> bool:
+    return record.content['task'] == 'classification'
+
+
+def score_name(record: Record) -> str:
+    """What the main score of a record is called."""
+    return 'accuracy' if is_classification(record) else 'mIoU'
+
+
+def step_score(record: Record, entry: dict) -> float | None:
+    """The main score after a step: mIoU over all classes, or APA."""
+    if is_classification(record):
+        return entry['accuracy']['mean']
+    return entry['miou']['all']
+
+
+def scores_by_step(record: Record) -> dict[int, float | None]:
+    """The main score by finished step."""
+    return {s['step']: step_score(record, s) for s in record.steps}
+
+
+def unit_scores(record: Record, entry: dict) -> list:
+    """Score of what each step so far brought, after a step.
+
+    It is a row of the accuracy matrix; empty in records without one.
+    """
+    name = 'accuracy_by_step' if is_classification(record) else 'miou_by_step'
+    return entry.get(name) or []
+
+
+def matrix(record: Record) -> AccuracyMatrix | None:
+    """The accuracy matrix, or None where a value is missing.
+
+    Training once on everything, for instance, leaves a single row that is no
+    matrix.
+    """
+    rows = [unit_scores(record, s) for s in record.steps]
+    complete = rows and all(
+        len(row) == i + 1 and None not in row for i, row in enumerate(rows))
+    return AccuracyMatrix(rows) if complete else None
+
+
+def forgetting(record: Record) -> float | None:
+    """How much of the earlier steps was lost in the end, on average."""
+    found = matrix(record)
+    return None if found is None or len(found) < 2 else found.forgetting()
+
+
+def average_score(record: Record) -> float | None:
+    """The mean over steps of the main score."""
+    return spread(list(scores_by_step(record).values())).mean
+
+
+def final_score(record: Record) -> float | None:
+    """The main score after the last finished step."""
+    return step_score(record, record.steps[-1]) if record.steps else None

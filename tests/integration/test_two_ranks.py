@@ -1,0 +1,186 @@
+"""Two processes give what one gives, up to the order of sums."""
+import multiprocessing
+import os
+import traceback
+from pathlib import Path
+
+import pytest
+import torch
+from mmengine.config import Config
+from mmengine.hooks import Hook
+
+from mmseg_spwc.datasets.shapes import generate_shapes
+from mmseg_spwc.engine import ContinualRunner
+from mmseg_spwc.engine.agreement import check_agreement, fingerprint
+from mmseg_spwc.engine.checkpoint import load_step
+from mmseg_spwc.record import Record
+from mmseg_spwc.registry import HOOKS
+
+METHODS = 'configs/_base_/methods'
+# of float32 sums in another order, grown over a few dozen updates
+TOLERANCE = 2e-4
+
+
+@HOOKS.register_module(force=True)
+class FrozenNorms(Hook):
+    """Batch norms that do not see how a batch is shared out."""
+
+    def before_train_iter(self, runner, batch_idx, data_batch=None):
+        for module in runner.model.modules():
+            if isinstance(module, torch.nn.BatchNorm2d):
+                module.eval()
+
+
+@HOOKS.register_module(force=True)
+class TornApart(Hook):
+    """Lets one rank drift away, as a bug in a method might."""
+
+    def after_train(self, runner):
+        if torch.distributed.get_rank() == 1:
+            next(runner.model.parameters()).data[0] += 1e-6
+
+
+def enter(rank, folder, action, argument):
+    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE='2')
+    torch.distributed.init_process_group(
+        'gloo', init_method=f'file://{folder}/meet', rank=rank, world_size=2)
+    try:
+        action(argument)
+        (folder / f'rank_{rank}').write_text('done')
+    except BaseException:
+        (folder / f'rank_{rank}').write_text(traceback.format_exc())
+    torch.distributed.destroy_process_group()
+
+
+def on_two_ranks(folder: Path, action, argument) -> list[str]:
+    """Run it in two forks; what each of them says at the end."""
+    folder.mkdir(parents=True)
+    context = multiprocessing.get_context('fork')
+    ranks = [context.Process(target=enter, args=(r, folder, action, argument))
+             for r in range(2)]
+    for process in ranks:
+        process.start()
+    for process in ranks:
+        process.join(240)
+        if process.is_alive():
+            process.kill()
+    return [(folder / f'rank_{rank}').read_text() for rank in range(2)]
+
+
+def train(cfg):
+    return ContinualRunner(cfg).train()
+
+
+@pytest.fixture(scope='module')
+def odd_root(tmp_path_factory):
+    """Test images that two processes cannot share evenly."""
+    root = tmp_path_factory.mktemp('odd') / 'shapes'
+    generate_shapes(root, num_train=48, num_val=9, size=32, seed=0)
+    return root
+
+
+@pytest.fixture
+def with_method(config_in, odd_root, tmp_path):
+
+    def make(*names, launcher='none', **options):
+        cfg = config_in(tmp_path, **{
+            'scenario.steps': [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]],
+            'data_root': str(odd_root),
+            'crop_size': 32,
+            'train_cfg.max_epochs': 1,
+            'schedule.later.train_cfg.max_epochs': 1,
+            'model.decode_head.dropout_ratio': 0.,
+            'custom_hooks': [dict(type='mmseg_spwc.FrozenNorms')],
+        })
+        for name in names:
+            fragment = Config.fromfile(f'{METHODS}/{name}.py')
+            for key, value in fragment.items():
+                cfg[key] = value
+        cfg.work_dir = str(tmp_path / launcher)
+        cfg.launcher = launcher
+        cfg.merge_from_dict(options)
+        return cfg
+
+    return make
+
+
+def state(cfg, step):
+    return load_step(f'{cfg.work_dir}/step_{step:02d}/final.pth')[
+        'state_dict']
+
+
+@pytest.mark.parametrize('names', [('finetune', ), ('mib', ),
+                                   ('rcil', 'spwc')], ids='-'.join)
+def test_two_ranks_equal_one(with_method, tmp_path, names):
+    one = with_method(*names)
+    train(one)
+    two = with_method(*names, launcher='pytorch')
+    # every step compares the hashes of its weights and scores
+    assert on_two_ranks(tmp_path / 'meet', train, two) == ['done', 'done']
+    for step in range(2):
+        a, b = state(one, step), state(two, step)
+        assert a.keys() == b.keys()
+        for key in a:
+            torch.testing.assert_close(
+                a[key], b[key], atol=TOLERANCE, rtol=TOLERANCE, msg=key)
+    records = [Record.read(cfg.work_dir) for cfg in (one, two)]
+    for a, b in zip(*(r.steps for r in records), strict=True):
+        assert a['images'] == b['images'] and a['images']['test'] % 2
+        if a['priority']:
+            assert a['priority']['v'] == pytest.approx(
+                b['priority']['v'], abs=0.02)
+    assert not Path(two.work_dir, 'run.lock').exists()
+
+
+def score(arguments):
+    cfg, path = arguments
+    scores = ContinualRunner(cfg).test(path)
+    if torch.distributed.get_rank() == 0:
+        Path(cfg.work_dir, 'print').write_text(fingerprint(scores))
+
+
+def test_padding_is_not_counted(with_method, tmp_path):
+    """Nine images on two ranks: the tenth is a repetition."""
+    cfg = with_method('finetune')
+    train(cfg)
+    path = f'{cfg.work_dir}/step_01/final.pth'
+    expected = ContinualRunner(cfg).test(path)
+    two = with_method('finetune', launcher='pytorch')
+    two.work_dir = cfg.work_dir
+    assert on_two_ranks(tmp_path / 'meet', score, (two, path)) == \
+        ['done', 'done']
+    assert Path(cfg.work_dir, 'print').read_text() == fingerprint(expected)
+
+
+def test_a_rank_that_drifts_is_found(with_method, tmp_path):
+    cfg = with_method('finetune', launcher='pytorch')
+    cfg.custom_hooks.append(dict(type='mmseg_spwc.TornApart'))
+    told = on_two_ranks(tmp_path / 'meet', train, cfg)
+    for text in told:
+        assert 'Disagreement' in text and 'after training step 0' in text
+        assert 'weights.' in text and 'ranks [1]' in text
+    assert not Path(cfg.work_dir, 'record.json').exists()
+
+
+def compare(_):
+    rank = torch.distributed.get_rank()
+    check_agreement('here', same=torch.ones(3), kpi=dict(a=1., b=None))
+    check_agreement('there', kpi=dict(a=1., b=float(rank)))
+
+
+def test_every_rank_gets_the_error(tmp_path):
+    for text in on_two_ranks(tmp_path / 'meet', compare, None):
+        assert 'disagree there: kpi.b (and 0 more)' in text
+
+
+def lock(cfg):
+    ContinualRunner(cfg).train()
+
+
+def test_both_ranks_are_refused_a_locked_folder(with_method, tmp_path):
+    from mmseg_spwc.engine.lock import run_lock
+    cfg = with_method('finetune', launcher='pytorch')
+    with run_lock(cfg.work_dir):
+        told = on_two_ranks(tmp_path / 'meet', lock, cfg)
+    for text in told:
+        assert f'in use by process {os.getpid()}' in text

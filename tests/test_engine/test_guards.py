@@ -1,0 +1,62 @@
+"""What a step's config gets, and what several processes need."""
+import pytest
+import torch
+from mmengine.config import Config
+
+from mmseg_spwc.engine.distribution import distribute
+from mmseg_spwc.engine.guards import GUARDS, add_guards
+
+
+def guarded(**changes):
+    cfg = Config(dict(dict(train_cfg=dict(max_epochs=2)), **changes))
+    add_guards(cfg)
+    return cfg
+
+
+def test_mmsegs_own_config_gets_them_all():
+    cfg = guarded(
+        train_cfg=dict(type='EpochBasedTrainLoop', max_epochs=2),
+        default_hooks=dict(
+            logger=dict(type='LoggerHook'),
+            checkpoint=dict(type='CheckpointHook', interval=3)))
+    assert cfg.default_hooks.checkpoint == dict(
+        type='mmseg_spwc.SafeCheckpointHook', interval=3)
+    assert cfg.train_cfg.type == 'mmseg_spwc.ResumableEpochLoop'
+    assert set(GUARDS) <= set(cfg.default_hooks)
+    assert cfg.default_hooks.logger.type == 'LoggerHook'
+
+
+def test_they_can_be_set_and_left_out():
+    cfg = guarded(default_hooks=dict(
+        finite_guard=None, collapse_monitor=dict(window=7),
+        checkpoint=dict(type='Mine')))
+    assert 'finite_guard' not in cfg.default_hooks
+    assert cfg.default_hooks.collapse_monitor == dict(
+        type='mmseg_spwc.CollapseMonitorHook', window=7)
+    assert cfg.default_hooks.checkpoint.type == 'Mine'
+
+
+def test_other_loops_are_left_alone():
+    assert guarded(train_cfg=dict(by_epoch=False, max_iters=9)).train_cfg == \
+        dict(by_epoch=False, max_iters=9)
+    assert guarded(train_cfg=dict(by_epoch=True, max_epochs=9)).train_cfg == \
+        dict(type='mmseg_spwc.ResumableEpochLoop', max_epochs=9)
+    assert guarded(train_cfg=dict(type='Mine', max_epochs=9)).train_cfg.type \
+        == 'Mine'
+
+
+@pytest.mark.parametrize('cuda, world_size, given, expected', [
+    (True, 2, {}, dict(sync_bn='torch')),
+    (True, 1, {}, {}),
+    (True, 2, dict(sync_bn=None), dict(sync_bn=None)),
+    (True, 2, dict(sync_bn='mmcv'), dict(sync_bn='mmcv')),
+    (False, 1, {}, {}),
+    (False, 2, {}, dict(model_wrapper_cfg=dict(
+        type='MMDistributedDataParallel', device_ids=None))),
+])
+def test_batch_norm_over_processes(monkeypatch, cuda, world_size, given,
+                                   expected):
+    monkeypatch.setattr(torch.cuda, 'is_available', lambda: cuda)
+    cfg = Config(dict(given))
+    distribute(cfg, world_size)
+    assert cfg.to_dict() == expected

@@ -1,0 +1,83 @@
+"""Classification scenarios by name."""
+import numpy as np
+import pytest
+
+from mmseg_spwc.scenario import build_scenario, get_task_scenario
+
+
+@pytest.mark.parametrize(('dataset', 'name', 'channels'), [
+    ('permuted_mnist', '10', [10] + [0] * 9),
+    ('permuted_digits', '3', [10, 0, 0]),
+    ('cifar100', '10x10', [10] * 10),
+    ('cifar100', '20x5', [5] * 20),
+    ('cifar100', '2x50', [50] * 2),
+    ('tiny_imagenet', '10x20', [20] * 10),
+])
+def test_sizes(dataset, name, channels):
+    scenario = get_task_scenario(dataset, name)
+    assert scenario.channels(scenario.num_steps - 1) == tuple(channels)
+    assert build_scenario(scenario.to_dict()) == scenario
+
+
+def test_kinds():
+    mnist = get_task_scenario('permuted_mnist', '10')
+    assert (mnist.kind, mnist.heads, mnist.permute) == ('domain', 'shared',
+                                                        True)
+    heads = get_task_scenario('permuted_mnist', '10', heads='task')
+    assert heads.num_channels(9) == 100
+    cifar = get_task_scenario('cifar100', '10x10')
+    assert (cifar.kind, cifar.heads, cifar.permute) == ('task', 'task', False)
+    grown = get_task_scenario('cifar100', '10x10', kind='class')
+    assert grown.heads == 'shared'
+
+
+def test_class_orders():
+    natural = get_task_scenario('cifar100', '5x20', order='natural')
+    assert natural.steps[1] == tuple(range(20, 40))
+    orders = []
+    for seed in (0, 1):
+        scenario = get_task_scenario('cifar100', '10x10', seed=seed)
+        order = [c for step in scenario.steps for c in step]
+        assert sorted(order) == list(range(100))
+        assert order == np.random.default_rng(seed).permutation(100).tolist()
+        assert scenario.seed == seed
+        orders.append(order)
+    assert orders[0] != orders[1]
+    # the same order, cut otherwise
+    halves = get_task_scenario('cifar100', '20x5')
+    assert [c for step in halves.steps for c in step] == orders[0]
+
+
+def test_a_known_order():
+    """A run of the past can be repeated: the order of seed 0 is fixed."""
+    scenario = get_task_scenario('cifar100', '10x10')
+    assert scenario.steps[0] == (82, 36, 20, 5, 93, 16, 94, 52, 72, 90)
+
+
+def test_own_datasets_and_steps():
+    own = get_task_scenario(
+        'birds', kind='class', steps=[[0, 1], [2]], num_classes=3)
+    assert (own.name, own.num_steps) == ('custom', 2)
+    known = get_task_scenario(
+        'cifar100', 'mine', steps=[[5, 1], [7]], partial=True)
+    assert known.steps == ((5, 1), (7, )) and known.kind == 'task'
+
+
+@pytest.mark.parametrize(('args', 'fields', 'message'), [
+    (('cifar100', '10x9'), {}, 'use up all 100'),
+    (('cifar100', ), {}, 'Known: 10x10'),
+    (('permuted_mnist', '0'), {}, 'number of tasks'),
+    (('permuted_mnist', 'ten'), {}, 'number of tasks'),
+    (('cifar10', '5x2'), {}, "Did you mean 'cifar100'.*needs kind"),
+    (('cifar100', '10x10'), dict(order='sorted'), 'Unknown order'),
+    (('cifar100', ), dict(order='natural', steps=[[0], [1]], partial=True),
+     'remove one of the two'),
+])
+def test_wrong_names(args, fields, message):
+    with pytest.raises(ValueError, match=message):
+        get_task_scenario(*args, **fields)
+
+
+def test_unknown_keyword():
+    with pytest.raises(TypeError, match="Did you mean 'heads'"):
+        get_task_scenario('cifar100', '10x10', head='task')

@@ -1,0 +1,55 @@
+"""Draw a figure, or write a table, for a paper.
+
+    python tools/analysis_tools/plot.py apa_acf work_dirs/a ... -o apa_acf
+
+writes apa_acf.png and apa_acf.pdf; a table becomes .md and .tex.
+"""
+import argparse
+import sys
+
+NAMES = ('apa_acf', 'ps_by_task', 'priority', 'convergence',
+         'regulariser_ablation', 'k_ablation', 'fisher_difficulty',
+         'qualitative')
+
+
+def parse_args() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='Draw a figure')
+    parser.add_argument('figure', choices=NAMES, help='what to draw')
+    parser.add_argument('runs', nargs='+', help='work_dirs or record.json')
+    parser.add_argument(
+        '-o', '--out', help='files to write, without suffix')
+    parser.add_argument(
+        '--images',
+        type=int,
+        default=4,
+        metavar='N',
+        help='number of test images of `qualitative`')
+    return parser.parse_args()
+
+
+def main() -> int:
+    args = parse_args()
+    from mmseg_spwc.engine.errors import user_errors
+    from mmseg_spwc.engine.galleries import make_gallery
+    from mmseg_spwc.record import RecordError
+    from mmseg_spwc.visualization.figures import FIGURES, save
+    from mmseg_spwc.visualization.runs import compare, load_runs
+    with user_errors():
+        runs, problems = load_runs(args.runs)
+        if problems:
+            raise RecordError(' '.join(problems))
+        comparison, *others = compare(runs)
+        if others:
+            raise RecordError('These runs are of several scenarios: draw '
+                              'each with its own command.')
+        needed = {}
+        if args.figure == 'qualitative':
+            needed['gallery'] = make_gallery(comparison, args.images)
+        result = FIGURES[args.figure](comparison, **needed)
+    for path in save(result, args.out or args.figure):
+        print(path)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

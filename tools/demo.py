@@ -1,0 +1,62 @@
+"""Try the network of a step on an image.
+
+    python tools/demo.py CONFIG STEP/final.pth IMAGE [-o out.png]
+
+A segmentor's prediction is drawn over the image, a classifier's most
+probable classes beside it.
+"""
+import argparse
+import sys
+
+
+def parse_args() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='Try a step')
+    parser.add_argument('config', help='config of the sequence')
+    parser.add_argument('checkpoint', help='final.pth of a step')
+    parser.add_argument('image', help='image file')
+    parser.add_argument(
+        '-o', '--out', default='demo.png', help='the picture to write')
+    parser.add_argument(
+        '--size',
+        type=int,
+        help="side the image is resized to (default: the config's crop_size)")
+    parser.add_argument(
+        '--task',
+        type=int,
+        help='task of the image, for classifiers with a head per task')
+    return parser.parse_args()
+
+
+def main() -> int:
+    args = parse_args()
+    import mmseg_spwc  # noqa: F401
+    from mmseg_spwc.engine import inference
+    from mmseg_spwc.engine.errors import user_errors
+    from mmseg_spwc.engine.launch import load_config
+    from mmseg_spwc.engine.step_model import load_step_model
+    from mmseg_spwc.utils.files import atomic_path
+    from mmseg_spwc.visualization import overlay
+    with user_errors():
+        cfg = load_config(args)
+        loaded = load_step_model(cfg, args.checkpoint)
+        image = inference.read_image(args.image)
+    crop = cfg.get('crop_size')
+    size = args.size or (crop if isinstance(crop, int) else None)
+    shown = image[..., ::-1]
+    if inference.is_classifier(loaded):
+        scores = inference.classify_image(loaded, image, size, args.task)[:5]
+        for name, score in scores:
+            print(f'{100 * score:5.1f} %  {name}')
+        drawn = overlay.classification(shown, scores)
+    else:
+        labels = inference.segment_image(loaded, image, size)
+        drawn = overlay.segmentation(shown, labels, loaded.classes,
+                                     loaded.palette)
+    with atomic_path(args.out) as path:
+        drawn.savefig(path, format='png', dpi=200)
+    print(args.out)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,50 @@
+"""Write a page that compares runs.
+
+    python tools/report.py work_dirs/a work_dirs/b ... -o report.html
+
+Everything is read from the runs' record.json, the test images also from
+their last weights and the data. The page is one file and needs no network.
+"""
+import argparse
+import sys
+
+
+def parse_args() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='Write a report')
+    parser.add_argument('runs', nargs='+', help='work_dirs or record.json')
+    parser.add_argument(
+        '-o', '--out', default='report.html', help='the page to write')
+    parser.add_argument(
+        '--images',
+        type=int,
+        default=4,
+        metavar='N',
+        help='number of test images to show, 0 for none')
+    return parser.parse_args()
+
+
+def main() -> int:
+    args = parse_args()
+    from mmseg_spwc.engine.errors import user_errors
+    from mmseg_spwc.engine.galleries import make_gallery
+    from mmseg_spwc.utils.files import write_text
+    from mmseg_spwc.visualization.headline import headlines
+    from mmseg_spwc.visualization.report import render
+    from mmseg_spwc.visualization.runs import compare, load_runs
+    with user_errors():
+        runs, problems = load_runs(args.runs)
+    for problem in problems:
+        print(f'left out: {problem}', file=sys.stderr)
+    comparisons = compare(runs)
+    galleries = {c.title: make_gallery(c, args.images)
+                 for c in comparisons} if args.images > 0 else {}
+    write_text(args.out, render(comparisons, galleries, problems))
+    print(f'report: {args.out}')
+    for comparison in comparisons:
+        for line in headlines(comparison):
+            print(f'  {line.title}: {line.value} ({line.label})')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
