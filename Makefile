@@ -23,6 +23,8 @@ demo: $(ENV)
 	  || exit 1; done
 	$(PY) tools/analysis_tools/compare.py $(DEMO)/finetune $(DEMO)/rcil \
 	  $(DEMO)/rcil-spwc
+	$(PY) tools/report.py $(DEMO)/finetune $(DEMO)/rcil $(DEMO)/rcil-spwc \
+	  -o $(DEMO)/report.html
 
 test: $(ENV)
 	$(PYTEST) $(TESTS)

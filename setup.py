@@ -28,7 +28,10 @@ if __name__ == '__main__':
         license='Apache-2.0',
         python_requires='>=3.10,<3.12',
         packages=find_packages(include=('mmseg_spwc', 'mmseg_spwc.*')),
-        package_data={'mmseg_spwc': ['*.json']},
+        package_data={
+            'mmseg_spwc': ['*.json'],
+            'mmseg_spwc.visualization.report': ['templates/*'],
+        },
         # torch and mmcv are the user's choice (CPU or CUDA build, lite or
         # full); mmseg_spwc.compat says which one is missing
         install_requires=requirements('runtime'),

@@ -13,6 +13,7 @@ from .images import (
 )
 from .samplers import SeededInfiniteSampler, SeededSampler
 from .shapes import ShapesDataset
+from .steady_worker import steady_worker_init
 from .transforms import AreaRandomResizedCrop, MapLabels, ShortSideCentreCrop
 
 __all__ = [
@@ -20,5 +21,6 @@ __all__ = [
     'BatchRandomShift', 'CifarImages', 'ContinualClsDataset',
     'ContinualSegDataset', 'DigitImages', 'IdxImages', 'InMemoryImages',
     'MapLabels', 'SeededInfiniteSampler', 'SeededSampler', 'ShapesDataset',
-    'ShortSideCentreCrop', 'TinyImageNet', 'collate_batches'
+    'ShortSideCentreCrop', 'TinyImageNet', 'collate_batches',
+    'steady_worker_init'
 ]

@@ -35,6 +35,17 @@ def add_guards(out: Config) -> None:
         out.train_cfg.pop('by_epoch', None)
         out.train_cfg.setdefault('type', 'EpochBasedTrainLoop')
         out.train_cfg.type = _safe(out.train_cfg.type)
+    _steady_workers(out)
+
+
+def _steady_workers(out: Config) -> None:
+    for name in ('train_dataloader', 'val_dataloader', 'test_dataloader'):
+        loader = out.get(name)
+        if loader and loader.get('num_workers'):
+            loader.setdefault('worker_init_fn', dict(
+                type='mmseg_spwc.steady_worker_init',
+                num_workers=loader.num_workers,
+                seed=(out.get('randomness') or {}).get('seed') or 0))
 
 
 def _safe(kind: str) -> str:

@@ -7,6 +7,9 @@ import torch
 from mmengine.dataset import pseudo_collate
 from mmseg.datasets.transforms import PackSegInputs
 
+from mmseg_spwc.datasets.pixels import PixelOrders
+from mmseg_spwc.scenario import build_scenario
+
 from .config_keys import ConfigError
 from .step_model import StepModel
 
@@ -62,7 +65,7 @@ def classify_image(loaded: StepModel, image: np.ndarray,
         size (int, optional): Side of the square to which it is resized, for
             networks of one input size. Defaults to none.
         task (int, optional): The task of the image, where every task has a
-            head of its own. Defaults to the newest.
+            head or an order of the pixels of its own. Defaults to the newest.
 
     Returns:
         list: Names and probabilities, the most probable first.
@@ -73,14 +76,18 @@ def classify_image(loaded: StepModel, image: np.ndarray,
     pre = loaded.model.data_preprocessor
     if not pre.to_rgb:  # trained on RGB, or on grey values
         image = image[..., ::-1]
-    channels = len(getattr(pre, 'mean', None).flatten()) if getattr(
-        pre, 'mean', None) is not None else 3
-    if channels == 1:
+    mean = getattr(pre, 'mean', None)
+    if mean is not None and mean.numel() == 1:
         image = image.mean(-1, keepdims=True).round()
     inputs = torch.from_numpy(
         np.ascontiguousarray(image.transpose(2, 0, 1), dtype=np.uint8))
+    task = loaded.step if task is None else task
+    scenario = build_scenario(loaded.cfg.test_dataloader.dataset.scenario)
+    if scenario.permute:
+        orders = PixelOrders(scenario, loaded.step + 1, inputs[0].numel())
+        inputs = orders(inputs[None], torch.tensor([task]))[0]
     sample = DataSample()
-    sample.set_field(loaded.step if task is None else task, 'task')
+    sample.set_field(task, 'task')
     result = loaded.model.test_step(
         dict(inputs=[inputs], data_samples=[sample]))[0]
     names = loaded.classes or [str(i) for i in range(len(result.pred_score))]

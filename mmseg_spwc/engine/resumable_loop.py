@@ -1,5 +1,5 @@
 """An epoch loop that can go on inside an epoch."""
-import itertools
+from collections.abc import Iterator
 
 from mmengine.runner import EpochBasedTrainLoop
 
@@ -28,12 +28,13 @@ class ResumableEpochLoop(EpochBasedTrainLoop):
         self.runner.call_hook('after_train_epoch')
         self._epoch += 1
 
-    def _batches(self, done: int):
-        if done <= 0:
-            return self.dataloader
-        # a new iterator draws a seed for its workers
+    def _batches(self, done: int) -> Iterator[dict]:
+        # A new iterator draws a seed for its workers. A resumed run makes one
+        # where an uninterrupted one may go on with its old one, so that
+        # drawing must not count.
         state = get_random_state()
-        rest = itertools.islice(iter(self.dataloader), done, None)
-        first = list(itertools.islice(rest, 1))
+        batches = iter(self.dataloader)
+        for _ in range(done):
+            next(batches)
         set_random_state(state)
-        return itertools.chain(first, rest)
+        return batches

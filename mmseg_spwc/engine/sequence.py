@@ -122,6 +122,7 @@ class ContinualRunner:
         cfg = step_config(self.cfg, self.scenario, stamp.step,
                           get_world_size())
         cfg.work_dir = f'{self.work_dir}/test_step_{stamp.step:02d}'
+        distribute(cfg, get_world_size())
         runner = Runner.from_cfg(cfg)
         _load(runner, content['state_dict'])
         return self._score(runner, stamp.step)

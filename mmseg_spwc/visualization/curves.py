@@ -27,18 +27,19 @@ def sequence_curves(record: Record) -> dict[str, Curve]:
     that no line joins the end of one with the beginning of the next.
     """
     joined: dict[str, Curve] = {}
-    starts = [0, *boundaries(record)[:-1]]
-    for start, entry in zip(starts, record.steps, strict=True):
-        places = [start + i for i in _iterations(entry)]
+    starts = [0, *boundaries(record)]
+    for start, entry in zip(starts, record.steps, strict=False):
         for term, values in (entry.get('curves') or {}).get(
                 'losses', {}).items():
+            # a term that is logged less often has no value in between
+            known = [(start + i, value) for i, value in zip(
+                _iterations(entry), values, strict=True) if value is not None]
             curve = joined.setdefault(term, Curve([], [], []))
             if curve.values:
-                for part, gap in zip(curve, (start, None, None), strict=True):
-                    part.append(gap)
-            curve.iterations.extend(places)
-            curve.values.extend(values)
-            curve.steps.extend([entry['step']] * len(values))
+                known.insert(0, (start, None))
+            curve.iterations.extend(i for i, _ in known)
+            curve.values.extend(value for _, value in known)
+            curve.steps.extend([entry['step']] * len(known))
     return joined
 
 

@@ -47,6 +47,12 @@ def scores_by_step(record: Record) -> dict[int, float | None]:
     return {s['step']: step_score(record, s) for s in record.steps}
 
 
+def numbered_classes(record: Record) -> list[str]:
+    """Channel and name of every class so far; no two are the same."""
+    names = max((s['classes'] for s in record.steps), key=len, default=[])
+    return [f'{i} {name}' for i, name in enumerate(names)]
+
+
 def unit_scores(record: Record, entry: dict) -> list:
     """Score of what each step so far brought, after a step.
 

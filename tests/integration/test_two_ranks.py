@@ -1,4 +1,5 @@
 """Two processes give what one gives, up to the order of sums."""
+import functools
 import multiprocessing
 import os
 import traceback
@@ -13,6 +14,7 @@ from mmseg_spwc.datasets.shapes import generate_shapes
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.engine.agreement import check_agreement, fingerprint
 from mmseg_spwc.engine.checkpoint import load_step
+from mmseg_spwc.engine.lock import run_lock
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import HOOKS
 
@@ -79,11 +81,12 @@ def odd_root(tmp_path_factory):
     return root
 
 
-@pytest.fixture
-def with_method(config_in, odd_root, tmp_path):
+@pytest.fixture(scope='module')
+def with_method(config_in, odd_root, tmp_path_factory):
 
     def make(*names, launcher='none', **options):
-        cfg = config_in(tmp_path, **{
+        folder = tmp_path_factory.mktemp('-'.join(names))
+        cfg = config_in(folder, **{
             'scenario.steps': [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]],
             'data_root': str(odd_root),
             'crop_size': 32,
@@ -96,12 +99,24 @@ def with_method(config_in, odd_root, tmp_path):
             fragment = Config.fromfile(f'{METHODS}/{name}.py')
             for key, value in fragment.items():
                 cfg[key] = value
-        cfg.work_dir = str(tmp_path / launcher)
         cfg.launcher = launcher
         cfg.merge_from_dict(options)
         return cfg
 
     return make
+
+
+@pytest.fixture(scope='module')
+def on_one_rank(with_method):
+    """The finished run of a method in this process, made once."""
+
+    @functools.cache
+    def run(*names):
+        cfg = with_method(*names)
+        train(cfg)
+        return cfg
+
+    return run
 
 
 def state(cfg, step):
@@ -111,9 +126,8 @@ def state(cfg, step):
 
 @pytest.mark.parametrize('names', [('finetune', ), ('mib', ),
                                    ('rcil', 'spwc')], ids='-'.join)
-def test_two_ranks_equal_one(with_method, tmp_path, names):
-    one = with_method(*names)
-    train(one)
+def test_two_ranks_equal_one(on_one_rank, with_method, tmp_path, names):
+    one = on_one_rank(*names)
     two = with_method(*names, launcher='pytorch')
     # every step compares the hashes of its weights and scores
     assert on_two_ranks(tmp_path / 'meet', train, two) == ['done', 'done']
@@ -139,10 +153,9 @@ def score(arguments):
         Path(cfg.work_dir, 'print').write_text(fingerprint(scores))
 
 
-def test_padding_is_not_counted(with_method, tmp_path):
+def test_padding_is_not_counted(on_one_rank, with_method, tmp_path):
     """Nine images on two ranks: the tenth is a repetition."""
-    cfg = with_method('finetune')
-    train(cfg)
+    cfg = on_one_rank('finetune')
     path = f'{cfg.work_dir}/step_01/final.pth'
     expected = ContinualRunner(cfg).test(path)
     two = with_method('finetune', launcher='pytorch')
@@ -173,14 +186,9 @@ def test_every_rank_gets_the_error(tmp_path):
         assert 'disagree there: kpi.b (and 0 more)' in text
 
 
-def lock(cfg):
-    ContinualRunner(cfg).train()
-
-
 def test_both_ranks_are_refused_a_locked_folder(with_method, tmp_path):
-    from mmseg_spwc.engine.lock import run_lock
     cfg = with_method('finetune', launcher='pytorch')
     with run_lock(cfg.work_dir):
-        told = on_two_ranks(tmp_path / 'meet', lock, cfg)
+        told = on_two_ranks(tmp_path / 'meet', train, cfg)
     for text in told:
         assert f'in use by process {os.getpid()}' in text

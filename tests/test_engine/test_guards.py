@@ -1,8 +1,14 @@
 """What a step's config gets, and what several processes need."""
+import functools
+import os
+import signal
+import time
+
 import pytest
 import torch
 from mmengine.config import Config
 
+from mmseg_spwc.datasets import steady_worker_init
 from mmseg_spwc.engine.distribution import distribute
 from mmseg_spwc.engine.guards import GUARDS, add_guards
 
@@ -43,6 +49,35 @@ def test_other_loops_are_left_alone():
         dict(type='mmseg_spwc.ResumableEpochLoop', max_epochs=9)
     assert guarded(train_cfg=dict(type='Mine', max_epochs=9)).train_cfg.type \
         == 'Mine'
+
+
+def test_workers_survive_the_first_sigterm_only():
+    cfg = guarded(
+        train_dataloader=dict(num_workers=2), randomness=dict(seed=5),
+        val_dataloader=None, test_dataloader=dict(num_workers=0))
+    given = cfg.train_dataloader.worker_init_fn
+    assert given == dict(type='mmseg_spwc.steady_worker_init', num_workers=2,
+                         seed=5)
+    assert 'worker_init_fn' not in cfg.test_dataloader
+    loader = torch.utils.data.DataLoader(
+        range(100), num_workers=1, batch_size=1,
+        worker_init_fn=functools.partial(
+            steady_worker_init, num_workers=2, seed=5))
+    batches = iter(loader)
+    assert next(batches) == 0
+    worker, = batches._workers
+    os.kill(worker.pid, signal.SIGTERM)
+    assert [int(b) for b in batches] == list(range(1, 100))
+    again = iter(loader)
+    worker, = again._workers
+    next(again)
+    for _ in range(2):
+        os.kill(worker.pid, signal.SIGTERM)
+        time.sleep(0.2)
+    worker.join(5)
+    assert worker.exitcode == -signal.SIGTERM
+    with pytest.raises(RuntimeError, match='DataLoader worker'):
+        list(again)
 
 
 @pytest.mark.parametrize('cuda, world_size, given, expected', [

@@ -13,6 +13,7 @@ from mmseg_spwc.consolidation import QuadraticPenalty, TaskStore
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.utils.random_state import seeded
 
+from ..agreement import check_agreement
 from ..config_keys import ConfigError
 from ..importance import StepData, build_importance
 from ..importance.forms import FORMS
@@ -155,6 +156,8 @@ class ConsolidationHook(Hook):
         data = StepData(runner.train_dataloader, self._model, self.n_samples)
         with seeded(runner.seed or 0, self.step, get_rank()):
             importances = self.importance.estimate(self._model, params, data)
+        check_agreement(f'about the importances of step {self.step}',
+                        importances=importances)
         if is_main_process():
             self.store.save(self.step, importances, params)
         barrier()

@@ -60,4 +60,4 @@ def figure(traces: list, height: int = 360, **layout) -> go.Figure:
 def step_axis(steps: list[int], title: str = 'after step') -> dict:
     """An axis with a tick at every step."""
     return dict(title=title, tickmode='array', tickvals=steps,
-                ticktext=[str(s) for s in steps])
+                ticktext=[str(s) for s in steps], zeroline=False)

@@ -1,6 +1,8 @@
 """IoU of every class, or accuracy on every task, over the steps."""
+from mmseg_spwc.record import Record
+
 from ..runs import Comparison, Run
-from ..scores import is_classification, unit_scores
+from ..scores import is_classification, numbered_classes, unit_scores
 from ..tables import percent
 from .chart import Chart
 from .heat_map import heat_map
@@ -31,13 +33,13 @@ def _chart(run: Run, label: str, key: str) -> Chart:
                  f'Heat map of {what} over the steps of {label}.', key)
 
 
-def _scores(record, entry: dict) -> list:
+def _scores(record: Record, entry: dict) -> list:
     if is_classification(record):
         return unit_scores(record, entry)
     return entry['iou']
 
 
-def _names(record, height: int) -> list[str]:
+def _names(record: Record, height: int) -> list[str]:
     if is_classification(record):
-        return ['task'] * height
-    return max((s['classes'] for s in record.steps), key=len)
+        return [f'task {t + 1}' for t in range(height)]
+    return numbered_classes(record)[:height]

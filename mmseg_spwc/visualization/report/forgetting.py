@@ -55,12 +55,9 @@ def _chart(record: Record, label: str, key: str) -> Chart:
     text = [['' if v is None else f'{100 * v:.0f}' for v in row]
             for row in rows]
     drawn = heat_map(
-        ['learnt at this step'] * len(rows), record.finished_steps,
+        [f'step {j}' for j in range(len(rows))], record.finished_steps,
         [[None if v is None else 100 * v for v in row] for row in rows],
         hover, 100, 'points lost', text)
-    drawn.update_yaxes(
-        tickmode='array', tickvals=list(drawn.data[0].y),
-        ticktext=[f'step {j}' for j in range(len(rows))])
     return Chart(_title(record, label), drawn,
                  f'Matrix of points lost by each step of {label}.', key)
 

@@ -11,7 +11,8 @@ def heat_map(rows: list[str], steps: list[int], values: list[list],
     """Draw values by row and step.
 
     Args:
-        rows (list[str]): Names of the rows, from the top; not escaped.
+        rows (list[str]): Names of the rows, all different, from the top; not
+            escaped.
         steps (list[int]): The steps.
         values (list[list]): Rows x steps; None leaves a gap.
         hover (list[list[str]]): What a cell says, below its row and step.
@@ -19,7 +20,7 @@ def heat_map(rows: list[str], steps: list[int], values: list[list],
         title (str): What the colours mean.
         text (list[list[str]], optional): What stands in the cells.
     """
-    names = [f'{i} {plain(name)}' for i, name in enumerate(rows)]
+    names = [plain(name) for name in rows]
     trace = go.Heatmap(
         x=[str(s) for s in steps], y=names, z=values, zmin=0, zmax=top,
         text=text or [[''] * len(steps) for _ in rows],
@@ -29,8 +30,10 @@ def heat_map(rows: list[str], steps: list[int], values: list[list],
         hovertemplate='%{y}<br>after step %{x}<br>%{customdata}'
         '<extra></extra>')
     axis = step_axis(steps)
-    axis.update(tickvals=[str(s) for s in steps], type='category')
+    axis.update(tickvals=[str(s) for s in steps], type='category',
+                showgrid=False)
     return figure(
         [trace], 110 + max(22 * len(rows), 90),
         margin=dict(l=8, r=8, t=8, b=44), dragmode=False, xaxis=axis,
-        yaxis=dict(autorange='reversed', type='category', automargin=True))
+        yaxis=dict(autorange='reversed', type='category', automargin=True,
+                   showgrid=False))

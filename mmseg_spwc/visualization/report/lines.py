@@ -35,7 +35,7 @@ def method_lines(group: Group, values: dict[int, Spread],
         traces.append(go.Scatter(
             x=[*banded, *reversed(banded)], y=[*upper, *reversed(lower)],
             fill='toself', fillcolor=rgba(colour(group.index), 0.18),
-            line=dict(width=0), hoverinfo='skip', showlegend=False,
+            mode='none', hoverinfo='skip', showlegend=False,
             name=name, **common))
     spreads = [f' ± {v.sd:.1f}' if v.sd is not None else ''
                for v in known.values()]

@@ -26,8 +26,8 @@ TEMPLATES = Path(__file__).with_name('templates')
 # name, heading, module, what to read in it, what to say where it is empty
 SECTIONS = (
     ('scenario', 'What is learnt when', scenario_picture,
-     'Every row is a class (or domain, or task); it is dark at the step that '
-     'brings it.', 'The records do not tell the steps.'),
+     'Every row is a class (or domain, or task); it is deep blue at the step '
+     'that brings it.', 'The records do not tell the steps.'),
     ('steps', 'Scores by step', step_scores,
      'Test score over everything learnt so far. Bands are one standard '
      'deviation over seeds.', ''),
@@ -42,7 +42,8 @@ SECTIONS = (
      'psi, eta and mu.', 'No run here uses spWC.'),
     ('losses', 'Loss terms', losses,
      'Over the iterations of the whole sequence; dotted lines are the ends '
-     'of steps.', 'The records hold no loss curves.'),
+     'of steps, where all runs share them.',
+     'The records hold no loss curves.'),
     ('cost', 'Time and memory', cost,
      'They depend on the machine: compare runs of the same one only.', ''),
 )

@@ -2,6 +2,7 @@
 from mmseg_spwc.record import Record
 
 from ..runs import Comparison
+from ..scores import numbered_classes
 from .chart import Chart
 from .heat_map import heat_map
 
@@ -34,9 +35,8 @@ def _chart(record: Record, label: str, key: str) -> Chart:
 
 def _names(record: Record, unit: str, height: int) -> list[str]:
     if unit == 'class':
-        names = max((s['classes'] for s in record.steps), key=len)
-        return names[:height]
-    return ['step'] * height
+        return numbered_classes(record)[:height]
+    return [f'step {t}' for t in range(height)]
 
 
 def _at(values: list, index: int) -> float | None:

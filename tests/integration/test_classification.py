@@ -1,0 +1,274 @@
+"""Every method on permuted digits, from the first task to the record."""
+import functools
+import hashlib
+import math
+
+import numpy as np
+import pytest
+import torch
+from digit_runs import (  # noqa: F401
+    CONFIGS,
+    LEAVES,
+    close,
+    digits,
+    plain_text_of_configs,
+    same,
+    train,
+    weights,
+)
+from mmengine.config import Config
+from safetensors.torch import load_file
+from sklearn.datasets import load_digits
+
+from mmseg_spwc.engine import ContinualRunner
+from mmseg_spwc.engine.config_keys import ConfigError
+from mmseg_spwc.engine.launch import use_mixed_precision
+from mmseg_spwc.visualization.tables import final_table
+
+TRAIN, HELDOUT, TEST = 1150, 288, 359  # of 1797 digits
+# earlier tasks that the last of three penalises
+PENALISED = {'ewc': 2, 'online-ewc': 1, 'mas': 1, 'si': 1, 'ewc-spwc': 1,
+             'mas-spwc': 1, 'ewc-spwc-protected': 2}
+TWO_TASKS = {'scenario.name': '2', 'train_cfg.max_epochs': 1}
+STRENGTH = 'method.every.hooks.consolidation.strength'
+
+
+@pytest.fixture(scope='module')
+def run(tmp_path_factory):
+    """Train a leaf once; return its config and record."""
+
+    @functools.cache
+    def once(method, **options):
+        cfg = digits(tmp_path_factory.mktemp(method) / 'run', method,
+                     **{k.replace('__', '.'): v for k, v in options.items()})
+        return cfg, train(cfg)
+
+    return once
+
+
+@pytest.fixture
+def make(tmp_path):
+    """Make a config in the test's own folder."""
+
+    def config(name, method, **options):
+        return digits(tmp_path / name, method, **{**TWO_TASKS, **options})
+
+    return config
+
+
+def held_out_digits(seed: int) -> list:
+    """The images held out of the digits' training part, by their labels."""
+    labels = load_digits().target
+    test = np.concatenate([drawn(labels, c, 0, 0.2) for c in range(10)])
+    labels = labels[np.setdiff1d(np.arange(1797), test)]
+    return sorted(np.concatenate(
+        [drawn(labels, c, seed, 0.2) for c in range(10)]).tolist())
+
+
+def drawn(labels: np.ndarray, c: int, seed: int, ratio: float) -> np.ndarray:
+    members = np.flatnonzero(labels == c)
+    sizes = np.bincount(labels) * ratio
+    lost = sizes - np.floor(sizes)
+    extra = round(sizes.sum()) - int(np.floor(sizes).sum())
+    rounded_up = c in np.argsort(-lost, kind='stable')[:extra]
+    lots = np.random.default_rng((seed, c)).permutation(len(members))
+    return members[lots[:int(sizes[c]) + rounded_up]]
+
+
+@pytest.mark.parametrize('method', LEAVES)
+def test_a_leaf_runs_to_the_end(run, method):
+    cfg, record = run(method)
+    assert record.content['status'] == 'finished'
+    assert record.finished_steps == [0, 1, 2]
+    for step, entry in enumerate(record.steps):
+        check_entry(entry, step, joint=method == 'joint')
+        kept = entry['consolidation'] or {}
+        expected = PENALISED.get(method, 0) if step == 2 else None
+        if expected is not None:
+            assert kept.get('penalised', 0) == expected
+        assert kept.get('stored', 0) == (step if method in PENALISED else 0)
+        assert (entry['priority'] is not None) == (
+            'spwc' in method and step > 0)
+        state = weights(cfg, step)
+        assert sum(t.numel() for t in state.values()) == 25_450
+        assert all(t.isfinite().all() for t in state.values())
+    check_summary(record.content['summary'],
+                  [e['accuracy_by_step'] for e in record.steps])
+    name = record.content['method']
+    assert ('spWC' in name) == ('spwc' in method)
+    assert name in final_table([record])
+
+
+def check_entry(entry, step, joint):
+    seen = step + 1
+    assert len(entry['accuracy_by_step']) == len(entry['kpi']['step']) == seen
+    for row in (entry['accuracy_by_step'], entry['kpi']['step']):
+        assert all(0 <= score <= 1 for score in row)
+    assert entry['kpi']['split'] == 'heldout' and entry['kpi']['class'] is None
+    mean = sum(entry['accuracy_by_step']) / seen
+    # tasks of one size: their mean is that over all samples
+    assert entry['accuracy'] == pytest.approx(dict(mean=mean, all=mean))
+    assert entry['images'] == dict(
+        train=TRAIN * (seen if joint else 1), heldout=HELDOUT * seen,
+        test=TEST * seen)
+    assert entry['class_ids'] == list(range(10))
+    assert entry['parameters'] == 25_450  # 1024-24-24-10
+    assert entry['cost']['wall_time'] > 0
+
+
+def check_summary(summary, rows):
+    apa = [sum(row) / len(row) for row in rows]
+    best = [max(row[j] for row in rows[j:-1]) for j in range(2)]
+    last = rows[-1]
+    expected = dict(
+        average_apa=sum(apa) / 3,
+        average_acf=sum(rows[0][0] - a for a in apa[1:]) / 2,
+        final_accuracy=apa[-1],
+        first_accuracy=rows[0][0],
+        forgetting=sum(b - a for a, b in zip(last, best, strict=False)) / 2,
+        bwt=sum(last[j] - rows[j][j] for j in range(2)) / 2,
+        learning_accuracy=sum(rows[j][j] for j in range(3)) / 3)
+    assert {k: summary[k] for k in expected} == pytest.approx(expected)
+
+
+@pytest.mark.parametrize('method, active', [
+    ('finetune', 1), ('ewc', (1 + 1 / 2 + 1 / 3) / 3),
+    ('online-ewc', (1 + 1 / 2 + 1 / 2) / 3),
+    ('ewc-spwc', (1 + 1 + 1 / 2) / 3)])
+def test_ps_counts_what_is_penalised(run, method, active):
+    assert run(method)[1].content['summary']['ps_active'] == pytest.approx(
+        active)
+
+
+def test_the_split_is_recorded(run):
+    facts = [run(m)[1].content['scenario']['split'] for m in LEAVES]
+    assert all(f == facts[0] for f in facts)
+    indices = np.array(held_out_digits(facts[0]['seed']), dtype='<i8')
+    assert facts[0] == dict(
+        seed=42, ratio=0.2, train=TRAIN, heldout=HELDOUT,
+        sha256=hashlib.sha256(indices.tobytes()).hexdigest())
+
+
+def test_priorities_come_from_the_held_out_scores(run):
+    _, record = run('ewc-spwc')
+    for step in (1, 2):
+        choice = record.step(step)['priority']
+        psi = record.step(step - 1)['kpi']['step']
+        eta = [-p * math.log(1 - p) for p in psi]
+        assert choice['psi'] == pytest.approx(psi)
+        assert choice['eta'] == pytest.approx(eta)
+        mu = sorted(eta)[step // 2]  # the first that is not kept
+        v = [math.sqrt(max(0, 1 - e / mu)) for e in eta]
+        assert choice['v'] == pytest.approx(v)
+
+
+def test_training_once_on_everything_is_joints_last_step(run, tmp_path):
+    cfg = digits(tmp_path / 'once', 'joint')
+    cfg.merge_from_dict(
+        dict(method=Config.fromfile(
+            CONFIGS / '_base_/methods/joint_once.py').method))
+    record = train(cfg)
+    joint, full = run('joint')
+    assert record.finished_steps == [2]
+    assert record.content['summary'] == {
+        'final_accuracy': full.content['summary']['final_accuracy']}
+    assert same(weights(cfg), weights(joint))
+
+
+def test_ewc_forgets_less_than_finetuning(run):
+    plain, ewc = (
+        run(m, train_cfg__max_epochs=6)[1].content['summary']
+        for m in ('finetune', 'ewc'))
+    assert plain['first_accuracy'] == ewc['first_accuracy'] > 0.8
+    assert plain['forgetting'] > 0.15
+    assert ewc['forgetting'] < 0.5 * plain['forgetting']
+    assert ewc['average_apa'] > plain['average_apa'] + 0.05
+
+
+def test_an_infinite_age_is_ewc(run, tmp_path):
+    cfg = digits(tmp_path / 'run', 'ewc')
+    cfg.self_paced = dict(rule='spwc', mu=math.inf)
+    record = train(cfg)
+    assert record.step(2)['priority']['v'] == [1., 1.]
+    assert all(same(weights(cfg, t), weights(run('ewc')[0], t))
+               for t in range(3))
+
+
+@pytest.mark.parametrize('update', ['gradient', 'proximal'])
+def test_no_strength_and_no_weight_are_finetuning(make, update):
+    dropout = {'model.backbone.dropout': 0.2}  # tells random states apart
+    hook = 'method.every.hooks.consolidation'
+    plain = make('plain', 'finetune', **dropout)
+    none = make('none', 'ewc', **{STRENGTH: 0., f'{hook}.update': update},
+                **dropout)
+    zero = make('zero', 'ewc', **{f'{hook}.update': update}, **dropout)
+    zero.self_paced = dict(rule='hard', mu=1e-9)
+    for cfg in (plain, none, zero):
+        record = train(cfg)
+    assert record.step(1)['priority']['v'] == [0.]
+    assert record.step(1)['consolidation'] == dict(penalised=0, stored=1)
+    for cfg in (none, zero):
+        assert same(weights(cfg, 1), weights(plain, 1))
+
+
+@pytest.mark.parametrize('update', ['gradient', 'proximal'])
+def test_accumulated_gradients_take_the_same_way(make, update):
+    hook = 'method.every.hooks.consolidation'
+    options = {STRENGTH: 10., f'{hook}.update': update,
+               f'{hook}.importance.labels': 'exact'}
+    # 1150 images are 23 batches of 50
+    plain = make('plain', 'ewc', total_batch_size=50, **options)
+    halves = make('halves', 'ewc', total_batch_size=25, **options)
+    halves.optim_wrapper.accumulative_counts = 2
+    for cfg in (plain, halves):
+        train(cfg)
+    assert close(weights(plain, 1), weights(halves, 1), atol=1e-5)
+
+
+def test_mixed_precision_is_near_the_plain_run(make):
+    cfg, plain = make('amp', 'ewc'), make('plain', 'ewc')
+    use_mixed_precision(cfg)
+    assert 'Amp' in cfg.method.every.optim_wrapper.type
+    scores = [train(c).step(1)['accuracy_by_step'] for c in (cfg, plain)]
+    assert scores[0] == pytest.approx(scores[1], abs=0.1)
+    state = weights(cfg, 1)
+    assert all(t.dtype == torch.float32 for t in state.values())
+    assert not same(state, weights(plain, 1))
+    assert close(state, weights(plain, 1), atol=0.05)
+
+
+@pytest.mark.parametrize('method', ['ewc', 'online-ewc', 'mas-spwc'])
+def test_a_shared_first_task_gives_the_same_run(run, tmp_path, method):
+    first = f"{run('finetune')[0].work_dir}/step_00/final.pth"
+    cfg = digits(tmp_path / 'run', method, start_from=first)
+    record = train(cfg)
+    whole, expected = run(method)
+    assert all(same(weights(cfg, t), weights(whole, t)) for t in range(3))
+    assert record.content['summary'] == expected.content['summary']
+
+
+def test_methods_that_must_train_the_first_task_say_so(run, tmp_path):
+    first = f"{run('finetune')[0].work_dir}/step_00/final.pth"
+    cfg = digits(tmp_path / 'si', 'si', start_from=first)
+    with pytest.raises(ConfigError, match='gathered while a step is trained'):
+        train(cfg)
+
+
+def test_bits_of_a_run(run):
+    cfg, _ = run('blip')
+    kept = [load_file(f'{cfg.work_dir}/consolidation/bits_{t:02d}.safetensors')
+            for t in range(3)]
+    for name in [n for n in kept[0] if n.startswith('bits.')]:
+        assert 'head.' not in name
+        assert (kept[1][name] >= kept[0][name]).all()
+        assert (kept[2][name] >= kept[1][name]).all()
+        assert kept[2][name].max() <= 20
+
+
+def test_a_checkpoint_has_the_recorded_scores(run):
+    for method in ('ewc', 'blip'):
+        cfg, record = run(method)
+        for step in (0, 2):
+            path = f'{cfg.work_dir}/step_{step:02d}/final.pth'
+            found = ContinualRunner(cfg).test(path)
+            assert found == {key: record.step(step)[key] for key in found}

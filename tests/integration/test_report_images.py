@@ -1,0 +1,142 @@
+"""Pictures from saved weights: report, figure, overlay, Grad-CAM."""
+import runpy
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mmseg_spwc.engine import ContinualRunner
+from mmseg_spwc.engine.galleries import (
+    choose_images,
+    load_run,
+    make_gallery,
+    segment,
+)
+from mmseg_spwc.engine.inference import read_image, segment_image
+from mmseg_spwc.visualization.runs import compare, load_runs
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope='module')
+def run_folder(config_in, tmp_path_factory):
+    """A run of two steps, one epoch each."""
+    folder = tmp_path_factory.mktemp('report')
+    cfg = config_in(folder, **{
+        'scenario.steps': [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]],
+        'train_cfg.max_epochs': 1,
+        'schedule.later.train_cfg.max_epochs': 1,
+    })
+    ContinualRunner(cfg).train()
+    (folder / 'config.py').write_text(cfg.pretty_text)
+    return Path(cfg.work_dir)
+
+
+@pytest.fixture(scope='module')
+def comparison(run_folder):
+    runs, _ = load_runs([run_folder])
+    return compare(runs)[0]
+
+
+@pytest.fixture
+def tool(monkeypatch, capsys):
+    """Call a tool as the command line does, in this process."""
+
+    def call(path, *arguments):
+        monkeypatch.setattr(sys, 'argv', [path, *map(str, arguments)])
+        try:
+            code = runpy.run_path(str(ROOT / path))['main']()
+        except SystemExit as stopped:
+            code = stopped.code
+        return code, capsys.readouterr()
+
+    return call
+
+
+def test_gallery_shows_truth_and_prediction(comparison, shapes_root):
+    from PIL import Image
+    gallery = make_gallery(comparison, 3)
+    assert gallery.missing == [] and len(gallery.pictures) == 3
+    assert gallery.classes[0] == 'background' and len(gallery.classes) == 11
+    picture = gallery.pictures[0]
+    stem = Path(picture.name).name
+    mask = np.array(Image.open(shapes_root / f'SegmentationClass/{stem}.png'))
+    assert (picture.truth == mask).all()
+    image = np.array(Image.open(shapes_root / f'JPEGImages/{stem}.jpg'))
+    assert np.abs(picture.image.astype(int) - image).max() <= 2  # decoders
+    assert set(picture.predictions) == {'g0'}
+
+
+def test_chosen_images_show_many_classes(comparison):
+    _, dataset = load_run(comparison.runs[0])
+    chosen = choose_images(dataset, 4)
+    counts = [len(dataset.index[name]) for name in dataset.index]
+    assert len(set(chosen)) == 4
+    assert len(dataset.index[chosen[0]]) == max(counts)
+    assert len(choose_images(dataset, 999)) == len(dataset)
+
+
+def test_an_image_file_is_segmented_as_the_test_did(comparison, shapes_root):
+    loaded, dataset = load_run(comparison.runs[0])
+    name = dataset.names[0]
+    _, _, expected = segment(loaded, dataset, name)
+    image = read_image(shapes_root / f'{name}.jpg')
+    assert (segment_image(loaded, image) == expected).all()
+    # and a resized one comes back in its own size
+    assert segment_image(loaded, image, 64).shape == expected.shape
+
+
+def test_missing_weights_are_told(run_folder, tmp_path):
+    shutil.copy(run_folder / 'record.json', tmp_path)
+    runs, _ = load_runs([tmp_path])
+    gallery = make_gallery(compare(runs)[0], 2)
+    assert gallery.pictures == []
+    assert 'There is no checkpoint' in gallery.missing[0]
+
+
+def test_missing_data_are_told_and_not_made(run_folder, tmp_path, shapes_root):
+    shutil.copytree(run_folder, tmp_path / 'run')
+    record = tmp_path / 'run/record.json'
+    record.write_text(record.read_text().replace(
+        str(shapes_root), str(tmp_path / 'away')))
+    runs, _ = load_runs([tmp_path / 'run'])
+    gallery = make_gallery(compare(runs)[0], 2)
+    assert 'its data are not at' in gallery.missing[0]
+    assert not (tmp_path / 'away').exists()
+
+
+def test_report_and_figure(tool, run_folder, tmp_path):
+    page = tmp_path / 'r.html'
+    code, said = tool('tools/report.py', run_folder, '-o', page,
+                      '--images', 1)
+    assert code == 0
+    assert f'report: {page}' in said.out
+    assert 'highest mIoU after the last step' in said.out
+    assert page.read_text().count('<img ') == 3
+    code, _ = tool('tools/analysis_tools/plot.py', 'qualitative', run_folder,
+                   '-o', tmp_path / 'q', '--images', 1)
+    assert code == 0
+    assert (tmp_path / 'q.pdf').stat().st_size > 1000
+
+
+def test_demo(tool, run_folder, tmp_path, shapes_root):
+    image = next((shapes_root / 'JPEGImages').glob('val*.jpg'))
+    parts = [run_folder.parent / 'config.py', run_folder / 'step_01/final.pth']
+    code, _ = tool('tools/demo.py', *parts, image, '-o', tmp_path / 'd.png')
+    assert code == 0
+    assert (tmp_path / 'd.png').read_bytes()[:4] == b'\x89PNG'
+    code, said = tool('tools/demo.py', *parts, 'none.jpg')
+    assert code == 2 and 'no image at none.jpg' in said.err
+
+
+def test_grad_cam(tool, run_folder, tmp_path):
+    pytest.importorskip('pytorch_grad_cam')
+    code, _ = tool('tools/analysis_tools/grad_cam.py', run_folder, '-o',
+                   tmp_path / 'cam', '--images', 1)
+    assert code == 0
+    assert (tmp_path / 'cam.png').stat().st_size > 1000
+    code, said = tool('tools/analysis_tools/grad_cam.py', run_folder,
+                      '--layer', 'backbone.none')
+    assert code == 2 and 'no layer' in said.err

@@ -1,0 +1,129 @@
+"""A sequence that is stopped by a signal or a full disk loses nothing."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from mmengine.hooks import Hook
+
+from mmseg_spwc.engine import ContinualRunner
+from mmseg_spwc.engine.checkpoint import load_step
+from mmseg_spwc.engine.stops import NonFiniteError, Preempted
+from mmseg_spwc.record import Record
+from mmseg_spwc.registry import HOOKS
+
+TRAIN = Path(__file__).resolve().parents[2] / 'tools' / 'train.py'
+CAN_MOUNT = shutil.which('unshare') and subprocess.run(
+    ['unshare', '-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt'],
+    capture_output=True).returncode == 0
+
+
+@HOOKS.register_module(force=True)
+class SignalAt(Hook):
+    """Sends this process a signal once in one step.
+
+    Args:
+        step (int): The step.
+        point (str): The place in time, as hooks name it.
+        at (int): The iteration, from 0.
+        number (int): The signal.
+    """
+
+    def __init__(self, step, point, at, number):
+        setattr(self, point, self._send)
+        self.step = step
+        self.at = at
+        self.number = number
+
+    def _send(self, runner, batch_idx, data_batch=None, outputs=None):
+        if runner.work_dir.endswith(f'step_{self.step:02d}') and \
+                batch_idx == self.at:
+            os.kill(os.getpid(), self.number)
+
+
+@pytest.fixture
+def config(tiny_config, tmp_path):
+
+    def make(name, **options):
+        return tiny_config(**{
+            'scenario.steps': [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]],
+            'train_cfg.max_epochs': 1,
+            'schedule.later.train_cfg.max_epochs': 1,
+            'model.decode_head.dropout_ratio': 0.3,
+            'work_dir': str(tmp_path / name), **options})
+
+    return make
+
+
+def weights(cfg):
+    return load_step(f'{cfg.work_dir}/step_01/final.pth')['state_dict']
+
+
+def scores(cfg):
+    return [{k: v for k, v in step.items() if k != 'cost'}
+            for step in Record.read(cfg.work_dir).steps]
+
+
+def test_signals_at_all_times(config):
+    """Inside an epoch, while scoring, and inside an epoch again."""
+    whole = config('whole')
+    ContinualRunner(whole).train()
+    for point, number, told, left in (
+        ('after_train_iter', signal.SIGTERM, 'iteration 3 of', 'iter_3.pth'),
+        ('after_test_iter', signal.SIGINT, 'scored', 'epoch_1.pth')):
+        cfg = config('stopped', resume=True, custom_hooks=[dict(
+            type='mmseg_spwc.SignalAt', step=1, point=point, number=number,
+            at=2 if 'train' in point else 0)])
+        with pytest.raises(Preempted, match=told):
+            ContinualRunner(cfg).train()
+        step = Path(cfg.work_dir, 'step_01')
+        assert (step / left).exists()
+        assert not Path(cfg.work_dir, 'run.lock').exists()
+        assert Record.read(cfg.work_dir).finished_steps == [0]
+    cfg = config('stopped', resume=True)
+    ContinualRunner(cfg).train()
+    a, b = weights(whole), weights(cfg)
+    assert all(torch.equal(a[key], b[key]) for key in a)
+    assert scores(whole) == scores(cfg)
+    assert [p.name for p in step.glob('*.pth')] == ['final.pth']
+
+
+def test_nan_keeps_the_last_checkpoint(config):
+    cfg = config('nan', **{'optim_wrapper.optimizer.lr': 1e30,
+                           'optim_wrapper.clip_grad': None})
+    with pytest.raises(NonFiniteError, match=r'begins in .*jpg'):
+        ContinualRunner(cfg).train()
+    for path in Path(cfg.work_dir).rglob('*.pth'):
+        content = torch.load(path, weights_only=True)['state_dict']
+        assert all(v.isfinite().all() for v in content.values())
+
+
+@pytest.mark.skipif(not CAN_MOUNT, reason='cannot mount a small tmpfs')
+def test_a_full_disk(config, tmp_path):
+    """A disk with room for the first steps of a run only."""
+    cfg = config('x', **{'train_cfg.max_epochs': 2})
+    cfg.default_hooks.checkpoint.max_keep_ckpts = 20
+    path = tmp_path / 'full.py'
+    cfg.dump(path)
+    disk = tmp_path / 'disk'
+    disk.mkdir()
+    script = (
+        f'mount -t tmpfs -o size=4m none {disk}\n'
+        f'{sys.executable} {TRAIN} {path} --work-dir {disk}/run\n'
+        'code=$?\n'
+        f'cp -r {disk}/run {tmp_path}/rescued\n'
+        'exit $code\n')
+    done = subprocess.run(['unshare', '-rm', 'sh', '-c', script],
+                          capture_output=True, text=True)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.strip().splitlines()[-1].startswith(
+        'error: Cannot write')
+    rescued = tmp_path / 'rescued'
+    saved = list(rescued.rglob('*.pth'))
+    assert saved and all(torch.load(p, weights_only=True) for p in saved)
+    assert not list(rescued.rglob('.*.pth.*'))
+    assert not (rescued / 'run.lock').exists()

@@ -1,0 +1,100 @@
+"""The final table in its forms."""
+import re
+
+import numpy as np
+import pytest
+from made_records import classification, segmentation
+
+from mmseg_spwc.visualization.scores import Spread
+from mmseg_spwc.visualization.table_formats import (
+    Column,
+    Table,
+    to_latex,
+    to_markdown,
+    to_text,
+)
+from mmseg_spwc.visualization.tables import final_table
+
+
+@pytest.fixture
+def table():
+    rows = [[Spread(.5, None), Spread(.2, .01)],
+            [Spread(.7, None), Spread(.1, .02)]]
+    return Table('Method', [Column('a'), Column('lost', better=-1)],
+                 ['x_1', '<b>|&'], rows, 'note')
+
+
+def test_best_follows_the_direction_of_a_column(table):
+    assert table.best == [[False, False], [True, True]]
+
+
+def test_no_rival_no_best():
+    rows = [[Spread(.5, None)], [Spread(None, None)]]
+    assert Table('', [Column('a')], ['x', 'y'], rows).best == [
+        [False], [False]]
+    equal = [[Spread(.5001, None)], [Spread(.5002, None)]]
+    assert Table('', [Column('a')], ['x', 'y'], equal).best == [
+        [False], [False]]
+
+
+def test_a_run_that_is_not_done_is_no_rival():
+    rows = [[Spread(.9, None)], [Spread(.5, None)], [Spread(.4, None)]]
+    table = Table('', [Column('a')], ['x', 'y', 'z'], rows,
+                  partial=[True, False, False])
+    assert table.best == [[False], [True], [False]]
+
+
+def test_text(table):
+    lines = to_text(table).splitlines()
+    assert lines[0].split() == ['Method', 'a', 'lost']
+    assert lines[2].split() == ['x_1', '50.0', '20.0±1.0']
+    assert lines[-1] == 'note'
+    assert len({len(line) for line in lines[:-1]}) == 1
+
+
+def test_markdown_escapes_and_marks(table):
+    lines = to_markdown(table).splitlines()
+    assert lines[3] == r'| \<b\>\|& | **70.0** | **10.0±2.0** |'
+    assert lines[2] == r'| x\_1 | 50.0 | 20.0±1.0 |'
+
+
+def test_latex_escapes_and_marks(table):
+    text = to_latex(table)
+    assert r'x\_1 & 50.0 & 20.0$\pm$1.0 \\' in text
+    assert r'<b>|\& & \textbf{70.0} & \textbf{10.0$\pm$2.0} \\' in text
+    assert text.startswith('\\begin{tabular}{lrr}\n\\toprule')
+
+
+def test_seeds_become_mean_and_deviation():
+    records = [segmentation(seed=s) for s in range(3)]
+    values = [100 * r.steps[-1]['iou'][1] for r in records]
+    row = final_table(records).splitlines()[2].split()
+    found = re.fullmatch(r'([\d.]+)±([\d.]+)', row[2])
+    assert float(found[1]) == pytest.approx(np.mean(values), abs=.05)
+    assert float(found[2]) == pytest.approx(np.std(values, ddof=1), abs=.05)
+
+
+def test_a_run_that_stopped_says_so():
+    text = final_table([segmentation(), segmentation(
+        'MiB', steps=2, planned=3, finished=False)])
+    assert 'MiB (step 1)' in text
+
+
+def test_classification_has_the_papers_numbers():
+    record = classification()
+    header, _, row = final_table([record]).splitlines()[:3]
+    assert header.split()[:5] == ['Task', '1', '2', '3', '4']
+    cells = dict(zip(*(re.split(r'\s{2,}', line) for line in (header, row)),
+                     strict=True))
+    assert cells['PS'] == '0.46'
+    expected = 100 * record.content['summary']['average_apa']
+    assert float(cells['Avg-APA']) == pytest.approx(expected, abs=.05)
+
+
+def test_no_step_yet():
+    assert final_table([segmentation(steps=0)]) == 'No step is finished yet.'
+
+
+def test_two_scenarios_are_two_tables():
+    text = final_table([segmentation(), classification()])
+    assert 'Class ID' in text and 'Task' in text
