@@ -68,7 +68,11 @@ class Record:
             raise RecordError(
                 f'There is no record at {path}: a run writes it when its '
                 'first step is done.') from error
-        except ValueError as error:
+        except OSError as error:
+            raise RecordError(
+                f'{path} cannot be read: {error.strerror}. Check its '
+                'permissions.') from error
+        except (RecursionError, ValueError) as error:
             raise RecordError(
                 f'{path} is no JSON ({error}); restore it from a copy or '
                 'start the run anew in another work_dir.') from error

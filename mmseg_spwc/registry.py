@@ -15,6 +15,7 @@ from mmengine.registry import MODELS as MMENGINE_MODELS
 from mmengine.registry import OPTIM_WRAPPERS as MMENGINE_OPTIM_WRAPPERS
 from mmengine.registry import RUNNERS as MMENGINE_RUNNERS
 from mmengine.registry import TRANSFORMS as MMENGINE_TRANSFORMS
+from mmengine.registry import VISBACKENDS as MMENGINE_VISBACKENDS
 from mmengine.registry import Registry
 
 
@@ -38,3 +39,4 @@ HOOKS = _child(MMENGINE_HOOKS, 'engine')
 LOOPS = _child(MMENGINE_LOOPS, 'engine')
 OPTIM_WRAPPERS = _child(MMENGINE_OPTIM_WRAPPERS, 'engine')
 LOG_PROCESSORS = _child(MMENGINE_LOG_PROCESSORS, 'engine')
+VISBACKENDS = _child(MMENGINE_VISBACKENDS, 'engine')

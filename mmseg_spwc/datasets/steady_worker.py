@@ -8,7 +8,8 @@ from mmseg_spwc.registry import FUNCTIONS
 
 
 @FUNCTIONS.register_module()
-def steady_worker_init(worker_id: int, num_workers: int, seed: int) -> None:
+def steady_worker_init(worker_id: int, num_workers: int, seed: int,
+                       **options) -> None:
     """Seed a worker as MMEngine does, and let it survive one SIGTERM.
 
     Schedulers and ``torchrun`` send SIGTERM to all processes of a job. If its
@@ -19,8 +20,9 @@ def steady_worker_init(worker_id: int, num_workers: int, seed: int) -> None:
         worker_id (int): Number of the worker.
         num_workers (int): How many there are.
         seed (int): The step's seed.
+        **options: Others of MMEngine's ``worker_init_fn``.
     """
-    worker_init_fn(worker_id, num_workers, get_rank(), seed)
+    worker_init_fn(worker_id, num_workers, get_rank(), seed, **options)
     signal.signal(
         signal.SIGTERM,
         lambda number, frame: signal.signal(number, signal.SIG_DFL))

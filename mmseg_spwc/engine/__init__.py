@@ -3,9 +3,10 @@ from . import hooks, optim  # noqa: F401
 from .resumable_loop import ResumableEpochLoop
 from .sequence import ContinualRunner
 from .sequence_log_processor import SequenceLogProcessor
+from .sequence_vis_backend import SequenceVisBackend
 from .step_config import step_config
 
 __all__ = [
     'ContinualRunner', 'ResumableEpochLoop', 'SequenceLogProcessor',
-    'step_config'
+    'SequenceVisBackend', 'step_config'
 ]

@@ -3,6 +3,7 @@ import dataclasses
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.utils.files import write_tensors
@@ -77,8 +78,31 @@ def load_step(path: str | Path) -> dict:
         raise CheckpointError(
             f'{path} is not the checkpoint of a finished step: use the '
             'final.pth that mmseg_spwc writes into step_NN/.')
-    content['stamp'] = Stamp(**content['stamp'])
+    try:
+        content['stamp'] = Stamp(**content['stamp'])
+    except (KeyError, TypeError) as error:
+        raise CheckpointError(
+            f'{path} has no stamp that this mmseg_spwc can read ({error}): '
+            'use the release that wrote it.') from error
     return content
+
+
+def load_weights(network: nn.Module, state: dict, path: str | Path) -> None:
+    """Load a step's weights, all of which must fit.
+
+    Args:
+        network (nn.Module): The plain network.
+        state (dict): Its weights.
+        path (str | Path): Where they come from, for the message.
+    """
+    try:
+        network.load_state_dict(state)
+    except RuntimeError as error:
+        first = str(error).splitlines()[1].strip()
+        raise CheckpointError(
+            f'{path} holds the weights of another network than the config '
+            f'({first[:120]}): use the config it was trained with.'
+        ) from error
 
 
 def check_start(stamp: Stamp, scenario: Scenario, path: str) -> None:

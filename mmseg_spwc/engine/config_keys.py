@@ -17,9 +17,13 @@ Beside the keys of MMEngine's Runner a config of ours has these:
 ===================  ====================================================
 """
 import contextlib
+import dataclasses
 import difflib
+import pickle
 import re
 from collections.abc import Iterator, Mapping
+
+from mmseg_spwc.selfpaced import SelfPacedWeights
 
 KEYS = ('scenario', 'method', 'schedule', 'self_paced', 'total_batch_size',
         'heldout', 'data_root', 'crop_size', 'cache_dir',
@@ -28,7 +32,9 @@ STAGES = ('every', 'first', 'later')
 INNER_KEYS = dict(
     method=('name', 'restart', 'run', *STAGES),
     schedule=STAGES,
-    heldout=('ratio', 'seed'))
+    heldout=('ratio', 'seed'),
+    self_paced=('name', 'unit', 'background', 'update',
+                *(f.name for f in dataclasses.fields(SelfPacedWeights))))
 REQUIRED = ('scenario', 'method', 'model', 'train_dataloader',
             'test_dataloader', 'train_cfg', 'optim_wrapper')
 
@@ -44,9 +50,24 @@ def input_errors(what: str) -> Iterator[None]:
         yield
     except ConfigError:
         raise
-    except (LookupError, OSError, TypeError, ValueError) as error:
-        message = error.args[0] if isinstance(error, KeyError) else error
-        raise ConfigError(f'{what}: {message}') from error
+    except AttributeError as error:
+        if not isinstance(error.obj, Mapping):  # no config was asked
+            raise
+        raise ConfigError(f'{what}: {_missing(error.name)}') from error
+    except (LookupError, OSError, TypeError, ValueError,
+            pickle.UnpicklingError) as error:
+        raise ConfigError(f'{what}: {_reason(error)}') from error
+
+
+def _reason(error: Exception) -> str:
+    if not isinstance(error, KeyError):
+        return str(error)
+    text = str(error.args[0])
+    return _missing(text) if text.isidentifier() else text
+
+
+def _missing(key: str) -> str:
+    return f'the key {key!r} is missing; give it a value.'
 
 
 def check_keys(cfg: Mapping) -> None:
@@ -63,6 +84,8 @@ def check_keys(cfg: Mapping) -> None:
             raise ConfigError(
                 f'The config has no {key!r}{hint}; a run needs '
                 f'{", ".join(REQUIRED)}.')
+    for key in (*REQUIRED, *INNER_KEYS):
+        _check_dict(cfg.get(key) or {}, key)
     for key in cfg:
         near = difflib.get_close_matches(key, KEYS, 1, 0.85)
         if near and key not in KEYS:
@@ -78,8 +101,16 @@ def check_keys(cfg: Mapping) -> None:
                     f'Unknown key {key!r} in {name}: {hint}Known are '
                     f'{", ".join(allowed)}'
                     f'{" and step_1, step_2, ..." if staged is None else ""}.')
+        for stage in STAGES if 'first' in allowed else ():
+            _check_dict((cfg.get(name) or {}).get(stage) or {},
+                        f'{name}.{stage}')
     if not cfg['method'].get('name'):
         raise ConfigError("The method has no name: set method=dict(name=...).")
+
+
+def _check_dict(value: object, key: str) -> None:
+    if not isinstance(value, Mapping):
+        raise ConfigError(f'{key} is {value!r}: give a dict.')
 
 
 def overrides(group: Mapping | None, stage: str, step: int) -> list:

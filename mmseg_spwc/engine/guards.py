@@ -41,11 +41,14 @@ def add_guards(out: Config) -> None:
 def _steady_workers(out: Config) -> None:
     for name in ('train_dataloader', 'val_dataloader', 'test_dataloader'):
         loader = out.get(name)
-        if loader and loader.get('num_workers'):
-            loader.setdefault('worker_init_fn', dict(
-                type='mmseg_spwc.steady_worker_init',
-                num_workers=loader.num_workers,
-                seed=(out.get('randomness') or {}).get('seed') or 0))
+        if not loader or not loader.get('num_workers'):
+            continue
+        quiet = loader.pop('disable_subprocess_warning', False)
+        loader.setdefault('worker_init_fn', dict(
+            type='mmseg_spwc.steady_worker_init',
+            num_workers=loader.num_workers,
+            seed=(out.get('randomness') or {}).get('seed') or 0,
+            disable_subprocess_warning=quiet))
 
 
 def _safe(kind: str) -> str:

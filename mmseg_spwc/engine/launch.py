@@ -7,7 +7,7 @@ import torch
 from mmengine.config import Config, DictAction
 from mmengine.dist import is_distributed
 
-from .config_keys import ConfigError
+from .config_keys import ConfigError, input_errors
 
 _PLAIN = dict(cuda='AmpOptimWrapper', cpu='mmseg_spwc.CpuAmpOptimWrapper')
 _CONSOLIDATED = dict(
@@ -22,6 +22,17 @@ AMP_FORMS = {
 }
 
 
+class KeyValues(DictAction):
+    """MMEngine's ``key=value`` options, with a word about other forms."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        wrong = [value for value in values if not value.partition('=')[1]]
+        if wrong:
+            parser.error(f'{option_string} takes key=value pairs, not '
+                         f'{wrong[0]!r}: write it without blanks around =.')
+        super().__call__(parser, namespace, values, option_string)
+
+
 def add_options(parser: ArgumentParser) -> None:
     """Add the options that every tool which runs a config shares."""
     parser.add_argument('config', help='config of the sequence')
@@ -34,7 +45,7 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--cfg-options',
         nargs='+',
-        action=DictAction,
+        action=KeyValues,
         help='overrides of the config, as key=value')
     # older launchers pass the rank as an option, newer ones as a variable
     parser.add_argument(
@@ -59,9 +70,15 @@ def load_config(args: Namespace) -> Config:
     """
     if not Path(args.config).is_file():
         raise ConfigError(f'There is no config at {args.config}.')
-    cfg = Config.fromfile(args.config)
+    try:
+        cfg = Config.fromfile(args.config)
+    except Exception as error:  # a config is a program: it may raise any
+        raise ConfigError(
+            f'{args.config} cannot be read ({type(error).__name__}: '
+            f'{error}): correct it or the _base_ file at fault.') from error
     if getattr(args, 'cfg_options', None):
-        cfg.merge_from_dict(args.cfg_options)
+        with input_errors('--cfg-options'):
+            cfg.merge_from_dict(args.cfg_options)
     name = Path(args.config).stem
     cfg.work_dir = getattr(args, 'work_dir', None) or cfg.get(
         'work_dir') or f'work_dirs/{name}'

@@ -1,4 +1,4 @@
-"""Everything that can be wrong with the data, found before training."""
+"""What can be wrong with parts and data, found before training."""
 import functools
 
 from mmengine.config import Config
@@ -6,16 +6,18 @@ from mmengine.dist import get_world_size
 
 from mmseg_spwc.scenario import Scenario
 
-from .config_keys import ConfigError
+from .config_keys import ConfigError, input_errors
+from .parts import check_parts
 from .problems import problem_of
 from .step_config import step_config
 
 
 def plan_steps(cfg: Config, scenario: Scenario, steps: list) -> dict:
-    """Read all labels and count what every step will see.
+    """Try all parts, read all labels and count what every step will see.
 
-    Missing files, label values outside the data set, empty steps and batches
-    larger than a step's images are errors here, before any training.
+    Misspelt parts, missing files, label values outside the data set, empty
+    steps and batches larger than a step's images are errors here, before any
+    training.
 
     Args:
         cfg (Config): The config of the sequence.
@@ -27,10 +29,12 @@ def plan_steps(cfg: Config, scenario: Scenario, steps: list) -> dict:
         the record's scenario; and ``log_processor``, which makes the step's
         log processor config.
     """
-    configs = {
-        step: step_config(cfg, scenario, step, get_world_size())
-        for step in steps
-    }
+    with input_errors('config'):
+        configs = {
+            step: step_config(cfg, scenario, step, get_world_size())
+            for step in steps
+        }
+    check_parts(configs)
     counts, facts = problem_of(scenario).count(configs, scenario)
     lengths = {
         step: _iterations(configs[step], counts[step]['train'], scenario,

@@ -21,8 +21,15 @@ from mmseg_spwc.registry import RUNNERS
 
 from . import provenance
 from .agreement import check_agreement
-from .checkpoint import Stamp, check_start, load_step, save_step
+from .checkpoint import (
+    Stamp,
+    check_start,
+    load_step,
+    load_weights,
+    save_step,
+)
 from .config_keys import ConfigError, check_keys, input_errors
+from .config_values import check_values
 from .curves import loss_curves
 from .distribution import distribute
 from .lock import run_lock
@@ -56,6 +63,7 @@ class ContinualRunner:
 
     def __init__(self, cfg: Config) -> None:
         check_keys(cfg)
+        check_values(cfg)
         self.cfg = cfg
         self.work_dir = Path(cfg.work_dir)
         with input_errors('scenario'):
@@ -123,8 +131,8 @@ class ContinualRunner:
                           get_world_size())
         cfg.work_dir = f'{self.work_dir}/test_step_{stamp.step:02d}'
         distribute(cfg, get_world_size())
-        runner = Runner.from_cfg(cfg)
-        _load(runner, content['state_dict'])
+        runner = _build(cfg)
+        _load(runner, content['state_dict'], checkpoint)
         return self._score(runner, stamp.step)
 
     def _score(self, runner: Runner, step: int) -> dict:
@@ -173,12 +181,12 @@ class ContinualRunner:
         cfg.load_from = find_resume_point(cfg.work_dir)
         cfg.resume = cfg.load_from is not None
         distribute(cfg, get_world_size())
-        runner = Runner.from_cfg(cfg)
+        runner = _build(cfg)
         path = checkpoint_path(self.cfg.work_dir, step)
         if step == 0 and self.cfg.get('start_from'):
             content = load_step(self.cfg.start_from)
             check_start(content['stamp'], self.scenario, self.cfg.start_from)
-            _load(runner, content['state_dict'])
+            _load(runner, content['state_dict'], self.cfg.start_from)
             # what a method measures at the end of a step, it measures here
             runner.call_hook('after_train')
         else:
@@ -194,7 +202,7 @@ class ContinualRunner:
                       Stamp.of(self.scenario, step, self.method), meta,
                       branches)
         barrier()
-        _load(runner, load_step(path)['state_dict'])
+        _load(runner, load_step(path)['state_dict'], path)
         entry = self._score(runner, step)
         check_agreement(
             f'about step {step}', state=network.state_dict(), scores=entry,
@@ -221,15 +229,20 @@ class ContinualRunner:
             torch.cuda.reset_peak_memory_stats()
 
 
+def _build(cfg: Config) -> Runner:
+    with input_errors('config'):
+        return Runner.from_cfg(cfg)
+
+
 def _network(runner: Runner) -> torch.nn.Module:
     if is_model_wrapper(runner.model):
         return runner.model.module
     return runner.model
 
 
-def _load(runner: Runner, state: dict) -> None:
+def _load(runner: Runner, state: dict, path: str) -> None:
     _network(runner).to_plain()
-    _network(runner).load_state_dict(state)
+    load_weights(_network(runner), state, path)
 
 
 def _remove_scratch(folder: Path) -> None:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from mmseg_spwc.registry import MODELS
 
-from .checkpoint import load_step
+from .checkpoint import load_step, load_weights
 from .config_keys import ConfigError, check_keys, input_errors
 from .step_config import scenario_of, step_config
 
@@ -65,7 +65,7 @@ def load_step_model(cfg: Config, checkpoint: str | Path) -> StepModel:
     out = step_config(cfg, scenario, stamp.step)
     model = MODELS.build(out.model)
     model.to_plain()
-    model.load_state_dict(content['state_dict'])
+    load_weights(model, content['state_dict'], checkpoint)
     return StepModel(model.eval(), out, stamp.step,
                      list(meta.get('classes', [])),
                      list(meta.get('palette', [])))

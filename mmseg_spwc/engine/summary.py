@@ -5,14 +5,14 @@ from mmengine.dist import master_only
 from mmengine.logging import print_log
 
 from mmseg_spwc.record import Record
-from mmseg_spwc.visualization.step_report import step_line
+from mmseg_spwc.visualization.step_report import step_report
 from mmseg_spwc.visualization.tables import final_table
 
 
 @master_only
 def print_step(record: Record, step: int) -> None:
-    """Say how a finished step went."""
-    print_log(step_line(record, step), 'current')
+    """Say how a finished step went, and what comes of it."""
+    print_log(step_report(record, step), 'current')
 
 
 @master_only

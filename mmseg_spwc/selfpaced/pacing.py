@@ -107,6 +107,8 @@ class SelfPacedWeights:
                 f'min_weight must lie in [0, 1], got {self.min_weight}')
         positive(self.eps, 'eps')
         positive(self.eta_scale, 'eta_scale')
+        # a wrong age is better refused now than at the first use
+        self._age(rule, torch.zeros(1), step=1)
 
     def __call__(self,
                  psi: Tensor | Sequence[float | None],

@@ -13,7 +13,7 @@ from .tables import percent
 
 
 class Headline(NamedTuple):
-    """What was measured, its value in percent, and the method it is of."""
+    """What was measured, its value with unit, and the method it is of."""
     title: str
     value: str
     label: str
@@ -29,15 +29,16 @@ def headlines(comparison: Comparison) -> list[Headline]:
     last = comparison.steps[-1] if comparison.steps else -1
     groups = [g for g in comparison.groups
               if g.furthest and g.last_step == last]
-    questions = ((f'highest {name} after the last step', final_score, max),
-                 (f'highest {name} on average over steps', average_score,
-                  max), ('least forgetting', forgetting, min))
+    questions = (
+        (f'highest {name} after the last step', '%', final_score, max),
+        (f'highest {name} on average over steps', '%', average_score, max),
+        ('least forgetting', 'points', forgetting, min))
     found = []
-    for title, question, choose in questions:
+    for title, unit, question, choose in questions:
         values = [(spread([question(r) for r in g.furthest]).mean, g.label)
                   for g in groups]
         known = [v for v in values if v[0] is not None]
         if known:
             value, label = choose(known, key=lambda v: v[0])
-            found.append(Headline(title, percent(value), label))
+            found.append(Headline(title, f'{percent(value)} {unit}', label))
     return found

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from mmengine.config import Config
 from mmengine.hooks import Hook
 
 from mmseg_spwc.engine import ContinualRunner
@@ -29,19 +30,21 @@ class SignalAt(Hook):
     Args:
         step (int): The step.
         point (str): The place in time, as hooks name it.
-        at (int): The iteration, from 0.
+        at (int): The iteration, from 0; of the step, or of the scoring.
         number (int): The signal.
     """
 
     def __init__(self, step, point, at, number):
         setattr(self, point, self._send)
+        self.training = point == 'after_train_iter'
         self.step = step
         self.at = at
         self.number = number
 
     def _send(self, runner, batch_idx, data_batch=None, outputs=None):
+        now = runner.iter if self.training else batch_idx
         if runner.work_dir.endswith(f'step_{self.step:02d}') and \
-                batch_idx == self.at:
+                now == self.at:
             os.kill(os.getpid(), self.number)
 
 
@@ -90,6 +93,28 @@ def test_signals_at_all_times(config):
     assert all(torch.equal(a[key], b[key]) for key in a)
     assert scores(whole) == scores(cfg)
     assert [p.name for p in step.glob('*.pth')] == ['final.pth']
+
+
+def test_renewed_priorities_live_on(config):
+    """A resumed step goes on with the scores it had last measured."""
+    method = Config.fromfile('configs/_base_/methods/mib.py').method
+    whole, cut, again = (config(name, **{
+        'method': method, 'resume': True,
+        'schedule.later.train_cfg.max_epochs': 2,
+        'self_paced': dict(rule='linear', mu=1., update=dict(epochs=1))})
+        for name in ('whole', 'cut', 'cut'))
+    ContinualRunner(whole).train()
+    for other in (cut, again):
+        other.start_from = f'{whole.work_dir}/step_00/final.pth'
+    length = Record.read(whole.work_dir).step(1)['images']['train'] // 8
+    cut.custom_hooks = [dict(
+        type='mmseg_spwc.SignalAt', step=1, point='after_train_iter',
+        number=signal.SIGTERM, at=length + 1)]
+    with pytest.raises(Preempted):
+        ContinualRunner(cut).train()
+    ContinualRunner(again).train()
+    a, b = weights(whole), weights(again)
+    assert all(torch.equal(a[key], b[key]) for key in a)
 
 
 def test_nan_keeps_the_last_checkpoint(config):

@@ -49,6 +49,13 @@ def test_stopped_again_and_again(tmp_path, whole):
     assert not list(tmp_path.glob('iter_*.pth'))
 
 
+def test_workers_that_live_on_change_nothing(tmp_path, whole):
+    """A resumed run starts workers where the other one keeps its old."""
+    with pytest.raises(Preempted):
+        train(tmp_path, hooks=[At(7, send(signal.SIGTERM))], workers=1)
+    assert torch.equal(weights(train(tmp_path, workers=1)), whole['epoch'])
+
+
 def test_half_gathered_gradients_are_waited_for(tmp_path):
     options = dict(optim_wrapper=dict(accumulative_counts=2))
     expected = weights(train(tmp_path / 'whole', **options))

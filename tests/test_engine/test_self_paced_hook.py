@@ -104,10 +104,9 @@ def test_background_is_a_unit_by_default_and_loses_its_weight():
 ])
 def test_background_is_kept_only_where_there_is_one(options, scenario,
                                                     missing):
-    made = SelfPacedHook(1, scenario, 'none/record.json', k=2,
-                         background='keep', **options)
     with pytest.raises(ValueError, match=missing):
-        made._check_background()
+        SelfPacedHook(1, scenario, 'none/record.json', k=2,
+                      background='keep', **options)
 
 
 def test_best_of_skips_what_was_not_measured():

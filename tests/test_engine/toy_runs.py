@@ -55,7 +55,7 @@ def collate(samples):
 
 
 def toy_runner(folder, loop='epoch', hooks=(), model=None, optim_wrapper=None,
-               dataset=None, length=4, **checkpoint) -> Runner:
+               dataset=None, length=4, workers=0, **checkpoint) -> Runner:
     """Three batches an epoch; resumes what ``folder`` holds."""
     by_epoch = loop == 'epoch'
     train_cfg = dict(
@@ -68,7 +68,8 @@ def toy_runner(folder, loop='epoch', hooks=(), model=None, optim_wrapper=None,
         model=model or Toy(),
         work_dir=str(folder),
         train_dataloader=dict(
-            dataset=dataset or Points(), batch_size=4, num_workers=0,
+            dataset=dataset or Points(), batch_size=4, num_workers=workers,
+            persistent_workers=workers > 0,
             sampler=dict(type=f'mmseg_spwc.{kind}', shuffle=True),
             collate_fn=collate),
         train_cfg=train_cfg,

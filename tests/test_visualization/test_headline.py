@@ -15,7 +15,7 @@ def test_best_of_the_finished_methods(tmp_path):
     found = headlines(compare(runs)[0])
     best = max((a, b), key=lambda r: r.steps[-1]['miou']['all'])
     assert found[0].label == best.content['method']
-    assert found[0].value == f'{100 * best.steps[-1]["miou"]["all"]:.1f}'
+    assert found[0].value == f'{100 * best.steps[-1]["miou"]["all"]:.1f} %'
     least = min((a, b), key=forgetting)
     assert found[2].label == least.content['method']
     assert [line.title for line in found] == [

@@ -102,8 +102,10 @@ class BitPreservingHook(Hook):
         step = step_of(runner)
         if step > 0:
             device = next(iter(params.values())).device
-            self.bits.load_state_dict(
-                _read(_path(runner, step - 1), str(device)))
+            path = _path(runner, step - 1)
+            state = _read(path, str(device))
+            _check_shapes(state, self.bits.state_dict(), path)
+            self.bits.load_state_dict(state)
         return params
 
 
@@ -123,3 +125,16 @@ def _read(path: Path, device: str) -> dict[str, Tensor]:
         raise ConfigError(
             f'{path} is broken ({error}): train the step before again in '
             'another work_dir, or restore the file from a copy.') from error
+
+
+def _check_shapes(state: dict[str, Tensor], wanted: dict[str, Tensor],
+                  path: Path) -> None:
+    for name in sorted(state.keys() | wanted.keys()):
+        found, needed = (
+            tuple(tensors[name].shape) if name in tensors else 'none'
+            for tensors in (state, wanted))
+        if found != needed:
+            raise ConfigError(
+                f'The bits in {path} are of another network: {name} has the '
+                f'shape {found}, {needed} is needed. Use the network they '
+                'were made with, or another work_dir.')

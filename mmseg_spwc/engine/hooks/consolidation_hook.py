@@ -1,6 +1,7 @@
 """Keeps what each step has learnt, and holds later steps to it."""
 import math
 from collections.abc import Sequence
+from numbers import Real
 from pathlib import Path
 
 import torch
@@ -81,9 +82,9 @@ class ConsolidationHook(Hook):
             if value not in known:
                 raise ValueError(f'consolidation.{name} is one of '
                                  f'{", ".join(known)}, not {value!r}.')
-        if not 0 <= strength < math.inf:
+        if not isinstance(strength, Real) or not 0 <= strength < math.inf:
             raise ValueError('consolidation.strength must be finite and not '
-                             f'negative, got {strength}.')
+                             f'negative, got {strength!r}.')
         if decay != 1 and form != 'online':
             raise ValueError("consolidation.decay needs form='online'.")
         self.importance = build_importance(importance)

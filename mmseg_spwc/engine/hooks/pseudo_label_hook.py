@@ -7,6 +7,7 @@ from mmengine.utils import ProgressBar
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.utils.random_state import get_random_state, set_random_state
 
+from ..agreement import check_agreement
 from .step_transition_hook import unwrap
 
 
@@ -44,5 +45,7 @@ class PseudoLabelHook(Hook):
             if bar:
                 bar.update()
         all_reduce(entropies.histogram)
+        check_agreement('about the entropies behind the thresholds',
+                        histogram=entropies.histogram)
         labeller.set_thresholds(entropies)
         set_random_state(state)

@@ -1,5 +1,6 @@
 """spWC: hold on to what the model does worst."""
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -11,8 +12,11 @@ from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.scenario import build_scenario
 from mmseg_spwc.selfpaced import PriorityWeights, SelfPacedWeights
 
+from ..config_keys import ConfigError
 from ..problems import problem_of
 from .step_transition_hook import transition_of, unwrap
+
+SCORES = 'self_paced_scores'
 
 
 @HOOKS.register_module()
@@ -63,7 +67,9 @@ class SelfPacedHook(Hook):
         if background not in ('unit', 'keep'):
             raise ValueError("self_paced.background is 'unit' or 'keep', not "
                              f'{background!r}.')
-        if update != 'task' and set(update) not in ({'epochs'}, {'iters'}):
+        if update != 'task' and not (
+                isinstance(update, Mapping)
+                and set(update) in ({'epochs'}, {'iters'})):
             raise ValueError("self_paced.update is 'task', dict(epochs=N) or "
                              f'dict(iters=N), not {update!r}.')
         self.step = step
@@ -73,6 +79,7 @@ class SelfPacedHook(Hook):
         self.background = background
         self.update = {} if update == 'task' else dict(update)
         self.pace = SelfPacedWeights(**options)
+        self._check_background()
 
     def before_train(self, runner) -> None:
         penalties = _receivers(runner)
@@ -81,7 +88,10 @@ class SelfPacedHook(Hook):
         if not penalties:
             transition_of(runner).ensure_teacher(runner)
         history = self._history()
-        self._apply(runner, history[-1], best_of(history))
+        now = history[-1]
+        if runner.iter > 0:  # resumed: what was measured last holds on
+            now = runner.message_hub.get_info(SCORES, now)
+        self._apply(runner, now, best_of([*history, now]))
 
     def after_train_epoch(self, runner) -> None:
         if self.every_n_epochs(runner, self.update.get('epochs', 0)):
@@ -93,9 +103,9 @@ class SelfPacedHook(Hook):
             self._renew(runner)
 
     def _check_background(self) -> None:
-        if self.background == 'keep' and not (
-                self.unit == 'class' and self.scenario.has_background):
-            raise ValueError(
+        if self.background == 'keep' and (
+                self.unit == 'step' or not self.scenario.has_background):
+            raise ConfigError(
                 "self_paced.background='keep' needs unit='class' and a "
                 f'scenario with a background; here the unit is {self.unit!r} '
                 f'and the scenario {self.scenario.dataset} has '
@@ -119,6 +129,7 @@ class SelfPacedHook(Hook):
         self._apply(runner, now, best_of([*history, now]))
 
     def _apply(self, runner, psi: list, best: list) -> None:
+        runner.message_hub.update_info(SCORES, list(psi))
         newest = self.scenario.new_channels(
             self.step - 1) if self.unit == 'class' else 1
         if self.background == 'keep':
@@ -187,11 +198,11 @@ def _receivers(runner) -> list:
 
 def _scores(kpi: dict | None, unit: str, step: int) -> list:
     if kpi is None:
-        raise ValueError(
+        raise ConfigError(
             f'The record holds no scores of step {step}: spWC needs a '
             'held-out slice, set heldout.ratio above 0.')
     if kpi[unit] is None:
-        raise ValueError("Tasks are scored as a whole: set "
+        raise ConfigError("Tasks are scored as a whole: set "
                          "self_paced.unit='step'.")
     return kpi[unit]
 

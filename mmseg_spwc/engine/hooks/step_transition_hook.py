@@ -13,6 +13,7 @@ from mmseg_spwc.models.rc import add_branches
 from mmseg_spwc.registry import HOOKS, MODELS
 
 from ..checkpoint import load_step
+from ..config_keys import input_errors
 
 
 @HOOKS.register_module()
@@ -92,9 +93,11 @@ class StepTransitionHook(Hook):
             broadcast(tensor)
 
     def _load_backbone(self, model) -> None:
-        state = CheckpointLoader.load_checkpoint(
-            self.backbone_weights, map_location='cpu')
-        load_backbone_weights(model.backbone, state, self.backbone_weights)
+        with input_errors('backbone_weights'):
+            state = CheckpointLoader.load_checkpoint(
+                self.backbone_weights, map_location='cpu')
+            load_backbone_weights(model.backbone, state,
+                                  self.backbone_weights)
         print_log(f'Backbone weights: {self.backbone_weights}', 'current')
 
 

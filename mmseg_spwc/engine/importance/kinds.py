@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from torch import Tensor, nn
 
 from mmseg_spwc.consolidation import TaskStore, fisher_sum, mas_sum
+from mmseg_spwc.consolidation.fisher_labels import LABELS
 
 from .step_data import IGNORED, StepData, logits_of
 
@@ -61,6 +62,9 @@ class FisherImportance(Importance):
     """
 
     def __init__(self, labels: str = 'sample') -> None:
+        if labels not in LABELS:
+            raise ValueError(f'importance.labels is one of '
+                             f'{", ".join(LABELS)}, not {labels!r}.')
         self.labels = labels
 
     def estimate(self, model: nn.Module, params: NamedTensors,

@@ -1,0 +1,77 @@
+"""What the terminal says after a step."""
+import math
+
+import pytest
+from made_records import classification, segmentation
+
+from mmseg_spwc.visualization.forecast import next_weights
+from mmseg_spwc.visualization.step_report import step_line, step_report
+
+
+def with_scores(record, rows):
+    for entry, row in zip(record.steps, rows, strict=True):
+        entry['iou'] = row
+    return record
+
+
+def test_kept_and_forgotten():
+    record = with_scores(segmentation(steps=3, base=3), [
+        [.9, .6, .5], [.8, .58, .1, .4], [.9, .6, .3, .38, .2]])
+    lines = step_report(record, 2).splitlines()
+    assert lines[0] == step_line(record, 2)
+    # best 0.5 of the first step, not the 0.1 in between
+    assert lines[1:] == ['  kept: 3 of 4 old classes',
+                         '  forgotten: class 2 50.0 -> 30.0']
+    assert step_report(record, 0) == step_line(record, 0)
+
+
+def test_only_the_worst_are_named():
+    rows = [[.9] * 8, [.1 + .01 * i for i in range(8)] + [.5]]
+    record = with_scores(segmentation(steps=2, base=8), rows)
+    line = step_report(record, 1).splitlines()[2]
+    assert line.startswith('  forgotten: background 90.0 -> 10.0, class 1')
+    assert line.endswith('class 4 90.0 -> 14.0 and 3 more')
+
+
+def test_tasks():
+    record = classification(tasks=2)
+    record.steps[0]['accuracy_by_step'] = [.9]
+    record.steps[1]['accuracy_by_step'] = [.2, .8]
+    lines = step_report(record, 1).splitlines()
+    assert 'accuracy on the new task 80.0' in lines[0]
+    assert lines[2] == '  forgotten: task 1 90.0 -> 20.0'
+
+
+def test_forecast_is_the_papers_rule():
+    """v = sqrt(1 - eta / mu) with eta = -psi ln(1 - psi), by hand."""
+    record = segmentation('RCIL+spWC', steps=1, base=3, planned=2,
+                          self_paced="rule='spwc', mu=0.5")
+    psi = [.9, .5, .2]
+    record.steps[0]['kpi']['class'] = psi
+    eta = [-p * math.log(1 - p) for p in psi]
+    expected = [math.sqrt(max(0, 1 - e / .5)) for e in eta]
+    found = next_weights(record, 0)
+    assert [name for name, _ in found] == ['background', 'class 1', 'class 2']
+    assert [v for _, v in found] == pytest.approx(expected)
+    line = step_report(record, 0).splitlines()[-1]
+    assert line == (f'  spWC protects next: class 2 {expected[2]:.2f}, '
+                    f'class 1 {expected[1]:.2f}')
+
+
+@pytest.mark.parametrize('record', [
+    segmentation('RCIL', steps=1, planned=2),  # no spWC
+    segmentation('RCIL+spWC', steps=2, self_paced='mu=0.5'),  # no next step
+])
+def test_nothing_to_forecast(record):
+    assert next_weights(record, record.finished_steps[-1]) is None
+
+
+def test_without_held_out_scores_there_is_no_forecast():
+    record = segmentation('RCIL+spWC', steps=1, planned=2,
+                          self_paced='mu=0.5')
+    record.steps[0]['kpi'] = None
+    assert next_weights(record, 0) is None
+    record = segmentation('RCIL+spWC', steps=1, planned=2,
+                          self_paced='mu=0.5')
+    record.content['run']['config'] = '{"self_paced": {"mu": 0.5}}'
+    assert next_weights(record, 0) is None
