@@ -15,10 +15,11 @@ import numpy as np
 from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.fileio import get as read_bytes
 from mmengine.utils import track_parallel_progress
+from PIL import Image
 
 from mmseg_spwc.utils.files import write_text
 
-VERSION = 1
+VERSION = 2
 IGNORE = 255
 
 
@@ -26,7 +27,8 @@ def load_class_index(dataset, names: list, cache_dir: str | None) -> dict:
     """Return the label values present in every image of a data set.
 
     Scans all masks once with a progress bar, on the main process only, and
-    keeps the result in ``cache_dir``.
+    keeps the result in ``cache_dir``. What cannot be read, is no mask or
+    does not fit its image is an error.
 
     Args:
         dataset: A built mmseg data set (or a wrapper of several) with
@@ -78,8 +80,8 @@ def _load_or_scan(dataset, names: list, cache_dir: str | None) -> dict:
     path = _cache_folder(cache_dir) / f'classes-{fingerprint[:16]}.json'
     stored = _read(path, fingerprint)
     if stored is None:
-        tasks = [(info['seg_map_path'], info.get('reduce_zero_label', False))
-                 for info in infos]
+        tasks = [(info['img_path'], info['seg_map_path'],
+                  info.get('reduce_zero_label', False)) for info in infos]
         print(f'Scanning {len(tasks)} masks for their classes (once)')
         values = track_parallel_progress(
             _values_of_mask, tasks, min(os.cpu_count() or 1, 16), chunksize=16)
@@ -93,20 +95,38 @@ def _load_or_scan(dataset, names: list, cache_dir: str | None) -> dict:
 
 
 def _values_of_mask(task: tuple) -> list:
-    path, reduce_zero_label = task
+    image, path, reduce_zero_label = task
     try:
         mask = mmcv.imfrombytes(
             read_bytes(path), flag='unchanged', backend='pillow')
     except Exception as error:
-        raise ValueError(f'The mask {path} cannot be read: {error}') from error
-    if mask.ndim != 2:
+        raise ValueError(f'The mask {path} cannot be read ({error}): get it '
+                         'anew.') from error
+    if mask.ndim != 2 or not np.issubdtype(mask.dtype, np.integer):
         raise ValueError(
-            f'The mask {path} has shape {mask.shape}; a mask has one channel '
-            'of class ids. Colour masks must be converted first.')
+            f'The mask {path} holds {mask.dtype} of shape {mask.shape}; a '
+            'mask has one channel of class ids. Colour masks must be '
+            'converted first.')
+    _check_size(image, path, mask.shape)
     values = np.flatnonzero(np.bincount(mask.ravel(), minlength=256))
     if reduce_zero_label:
         values = values[(values != 0) & (values != IGNORE)] - 1
     return [int(v) for v in values if v != IGNORE]
+
+
+def _check_size(image: str, mask: str, shape: tuple) -> None:
+    """Compare a mask with its image, of which only the header is read."""
+    try:
+        with Image.open(image) as opened:
+            size = opened.size
+    except OSError as error:
+        raise ValueError(f'The image {image} cannot be read ({error}): get '
+                         'it anew.') from error
+    if sorted(size) != sorted(shape):  # an Exif tag may turn an image
+        raise ValueError(
+            f'The mask {mask} has {shape[1]}x{shape[0]} pixels, its image '
+            f'{size[0]}x{size[1]}: a mask has the size of its image; '
+            'convert it once more.')
 
 
 def _check_files(infos: list) -> None:
@@ -123,10 +143,11 @@ def _fingerprint(infos: list, names: list) -> str:
     digest = hashlib.sha256(f'v{VERSION}'.encode())
     for name, info in sorted(zip(names, infos, strict=True),
                              key=lambda pair: pair[0]):
-        stat = os.stat(info['seg_map_path'])
-        digest.update(
-            f'{name}|{stat.st_size}|{stat.st_mtime_ns}|'
-            f'{info.get("reduce_zero_label", False)}\n'.encode())
+        digest.update(name.encode())
+        for path in (info['img_path'], info['seg_map_path']):
+            stat = os.stat(path)
+            digest.update(f'|{stat.st_size}|{stat.st_mtime_ns}'.encode())
+        digest.update(f'|{info.get("reduce_zero_label", False)}\n'.encode())
     return digest.hexdigest()
 
 

@@ -18,6 +18,9 @@ from mmseg_spwc.utils.random_state import seeded
 
 from .class_index import image_names, load_class_index
 
+NO_IMAGE = ('The data set {} holds no image. Check data_root, ann_file and '
+            'img_suffix.')
+
 
 @DATASETS.register_module()
 class ContinualSegDataset(Dataset):
@@ -55,7 +58,7 @@ class ContinualSegDataset(Dataset):
         self.scenario = build_scenario(scenario)
         self.step = step
         self.seed = seed
-        self.source = DATASETS.build(dataset)
+        self.source = build_source(dataset)
         self.index, self.names = index_of(self.source, dataset, cache_dir)
         check_label_values(self.index, self.scenario)
         chosen = set(
@@ -91,13 +94,26 @@ class ContinualSegDataset(Dataset):
             return self.pipeline(self.get_data_info(index))
 
 
+def build_source(config: dict):
+    """Build the data set that a step is cut out of.
+
+    Raises:
+        ValueError: If it is empty, or its pipeline loads no masks.
+    """
+    insert_label_map(pipeline_of(config), [])
+    try:
+        return DATASETS.build(config)
+    except ValueError as error:
+        if 'at least one array' not in str(error):  # MMEngine's, if empty
+            raise
+        raise ValueError(NO_IMAGE.format(config.get('type'))) from error
+
+
 def index_of(source, config: dict, cache_dir: str | None) -> tuple:
     """Return the class index of a built data set and its image names."""
     infos = [source.get_data_info(i) for i in range(len(source))]
     if not infos:
-        raise ValueError(
-            f'The data set {config.get("type")} holds no image. Check '
-            'data_root, ann_file and img_suffix.')
+        raise ValueError(NO_IMAGE.format(config.get('type')))
     if any(info.get('label_map') for info in infos[:1]):
         raise ValueError(
             'The data set restricts its classes by metainfo. Give the class '

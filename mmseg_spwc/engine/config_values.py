@@ -20,6 +20,15 @@ def check_values(cfg: Mapping) -> None:
     if not isinstance(ratio, Real) or not 0 <= ratio < 1:
         raise ConfigError(f'heldout.ratio is {ratio!r}: give a share from 0 '
                           'to below 1.')
+    crop = cfg.get('crop_size')  # mmseg's own configs keep a tuple here
+    if not isinstance(crop, (tuple, list, type(None))) and \
+            not _is_positive(crop):
+        raise ConfigError(f'crop_size is {crop!r}: give the side of the '
+                          'crops, a whole number above 0.')
+    run = cfg['method'].get('run')
+    if run not in (None, 'last'):
+        raise ConfigError(f"method.run is {run!r}: it can be 'last', to "
+                          'train the last step alone; else leave it out.')
     if cfg.get('self_paced') and not ratio:
         raise ConfigError('self_paced needs scores on a held-out slice: set '
                           'heldout.ratio above 0, such as 0.1.')

@@ -3,18 +3,16 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from mmengine.config import Config
 from mmengine.dataset import pseudo_collate
-from mmengine.utils import import_modules_from_strings
 from torch.utils.data import Dataset
 
 from mmseg_spwc.datasets.continual_seg import ContinualSegDataset, find_key
 from mmseg_spwc.registry import DATASETS
-from mmseg_spwc.visualization.config_text import read_config
 from mmseg_spwc.visualization.gallery import Gallery, Picture
 from mmseg_spwc.visualization.runs import Comparison, Run
 
 from .config_keys import ConfigError
+from .run_config import config_of
 from .step_model import StepModel, load_step_model
 
 
@@ -75,14 +73,6 @@ def load_run(run: Run) -> tuple[StepModel, Dataset]:
     if root and not Path(root).exists():
         raise ConfigError(f'its data are not at {root}')
     return loaded, DATASETS.build(source)
-
-
-def config_of(run: Run) -> Config:
-    """Return the config of a run as the record has it."""
-    values = read_config(run.record.content['run']['config'])
-    if values.get('custom_imports'):
-        import_modules_from_strings(**values['custom_imports'])
-    return Config(values)
 
 
 def choose_images(dataset: ContinualSegDataset, count: int) -> list[str]:

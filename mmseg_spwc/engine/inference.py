@@ -9,9 +9,12 @@ from mmseg.datasets.transforms import PackSegInputs
 
 from mmseg_spwc.datasets.pixels import PixelOrders
 from mmseg_spwc.scenario import build_scenario
+from mmseg_spwc.visualization.report.steps_page import StepView
+from mmseg_spwc.visualization.runs import Run
 
 from .config_keys import ConfigError
-from .step_model import StepModel
+from .run_config import config_of
+from .step_model import StepModel, load_step_model
 
 
 def read_image(path: str | Path) -> np.ndarray:
@@ -51,6 +54,31 @@ def segment_image(loaded: StepModel, image: np.ndarray,
         dict(img=image, img_shape=image.shape[:2], ori_shape=shape))
     result = loaded.model.test_step(pseudo_collate([sample]))[0]
     return result.pred_sem_seg.data[0].numpy()
+
+
+def segment_by_step(run: Run, image: np.ndarray,
+                    size: int | None = None) -> list[StepView]:
+    """Segment an image with the network of every finished step of a run.
+
+    Args:
+        run (Run): A segmentation, with its weights at hand.
+        image (np.ndarray): BGR, (H, W, 3), uint8.
+        size (int, optional): See :func:`segment_image`. Defaults to the
+            config's ``crop_size``.
+    """
+    if run.record.content['task'] != 'segmentation' or not run.record.steps:
+        raise ConfigError(f'{run.folder} holds no finished step of a '
+                          'segmentation.')
+    cfg = config_of(run)
+    crop = cfg.get('crop_size')
+    size = size or (crop if isinstance(crop, int) else None)
+    views = []
+    for entry in run.record.steps:
+        loaded = load_step_model(cfg, run.folder / entry['checkpoint'])
+        views.append(StepView(entry['step'],
+                              segment_image(loaded, image, size),
+                              loaded.classes, loaded.palette))
+    return views
 
 
 @torch.no_grad()

@@ -22,6 +22,9 @@ BY_PARAMETER = ('constructor', 'paramwise_cfg')
 def check_parts(configs: Mapping[int, Config]) -> None:
     """Build hooks, losses and optimiser of every step, and forget them.
 
+    Of the last step the whole network is built, since what is wrong with
+    that of the first shows at once.
+
     Args:
         configs (Mapping[int, Config]): The config of every step that runs.
 
@@ -33,8 +36,10 @@ def check_parts(configs: Mapping[int, Config]) -> None:
             check_length(cfg.train_cfg)
             for hook in _hooks(cfg):
                 HOOKS.build(hook)
-            _check_losses(cfg.model)
+            _check_losses(cfg.model, step)
             _check_optimiser(cfg)
+    with input_errors(f'config of step {step}'):
+        MODELS.build(cfg.model)
 
 
 def _hooks(cfg: Config) -> list:
@@ -44,11 +49,16 @@ def _hooks(cfg: Config) -> list:
             if isinstance(hook, Mapping)]
 
 
-def _check_losses(model: Config) -> None:
+def _check_losses(model: Config, step: int) -> None:
     student = MODELS.get(model.type)
-    for config in model.losses.values():
-        if config is not None:
-            student.loss_inputs.argument_names(MODELS.build(config))
+    for name, config in model.losses.items():
+        if config is None:
+            continue
+        asked = student.loss_inputs.argument_names(MODELS.build(config))
+        if step == 0 and any(a.startswith('old_') for a in asked):
+            raise ConfigError(
+                f'The loss {name!r} compares with the previous model, but '
+                'step 0 has none: move it to method.later.')
 
 
 def _check_optimiser(cfg: Config) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from mmengine.config import Config
 
+from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.scenario import Scenario, build_scenario
 
 from .config_keys import KEYS, ConfigError, overrides
@@ -74,6 +75,8 @@ def step_config(cfg: Config,
     for group in (cfg.get('schedule'), method):
         for change in overrides(group, stage, step):
             out.merge_from_dict(_plain(change))
+    if not problem.weights_losses:
+        _check_penalty(out.hooks)
     _finish(out)
     return out
 
@@ -115,6 +118,16 @@ def _transition(cfg: Config, step: int, stage: str) -> dict:
     else:
         hook['previous'] = checkpoint_path(cfg.work_dir, step - 1)
     return hook
+
+
+def _check_penalty(hooks: Mapping) -> None:
+    kinds = [HOOKS.get(hook['type']) for hook in hooks.values() if hook]
+    if hooks.get('self_paced') and not any(
+            hasattr(kind, 'set_priorities') for kind in kinds):
+        raise ConfigError(
+            'self_paced weights the penalties of earlier tasks, but the '
+            'method has none: choose one that consolidates, such as EWC, '
+            'or take self_paced out.')
 
 
 def checkpoint_path(work_dir: str, step: int) -> str:

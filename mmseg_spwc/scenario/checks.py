@@ -38,6 +38,13 @@ def check_choices(scenario: 'Scenario | TaskScenario',
                 unknown(field, getattr(scenario, field), choices))
 
 
+def whole_number(value: Any, name: str) -> int:
+    """Return a plain int, or say which field is none."""
+    if not isinstance(value, Integral):
+        raise TypeError(f'{name} is {value!r}: give a whole number.')
+    return int(value)
+
+
 def tidy_steps(steps: Iterable[Iterable], kind: str) -> tuple[tuple, ...]:
     """Tuples of plain int or str, without the implicit background."""
     tidy = plain_steps(steps, kind)

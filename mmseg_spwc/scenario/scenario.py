@@ -4,14 +4,19 @@ It knows ids, channels and label values; images are the matter of
 :mod:`mmseg_spwc.scenario.splits`, names such as ``10-1`` of
 :mod:`mmseg_spwc.scenario.catalogue`.
 """
-import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .checks import IGNORE, check_choices, check_scenario, tidy_steps
+from .checks import (
+    IGNORE,
+    check_choices,
+    check_scenario,
+    tidy_steps,
+    whole_number,
+)
 from .sequence import StepSequence, digest
 
 
@@ -65,7 +70,7 @@ class Scenario(StepSequence):
         check_choices(self)
         tidy = {
             'steps': tidy_steps(self.steps, self.kind),
-            'num_classes': operator.index(self.num_classes),
+            'num_classes': whole_number(self.num_classes, 'num_classes'),
             'label_offset': int(self.label_offset),
             'test_ratio': float(self.test_ratio),
             'partial': bool(self.partial),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from .checks import unknown
+from .checks import unknown, whole_number
 from .orders import Steps
 from .tasks import TaskScenario
 
@@ -116,9 +116,9 @@ def _named_steps(dataset: str, name: str | None, order: str | None,
     entry = _DATASETS[dataset]
     if order is not None and order not in ORDERS:
         raise ValueError(unknown('order', order, ORDERS))
-    classes = np.arange(given['num_classes'])
+    classes = np.arange(whole_number(given['num_classes'], 'num_classes'))
     if order != 'natural':
-        seed = given.get('seed', 0)
+        seed = whole_number(given.get('seed', 0), 'seed')
         classes = np.random.default_rng(seed).permutation(classes)
     steps = entry.steps(classes, str(name))
     if steps is None:

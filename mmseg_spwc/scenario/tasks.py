@@ -4,14 +4,13 @@ It knows ids, channels and heads; images are the matter of
 :mod:`mmseg_spwc.scenario.task_splits`, names such as ``10x10`` of
 :mod:`mmseg_spwc.scenario.task_catalogue`.
 """
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from .checks import plain_steps
+from .checks import plain_steps, whole_number
 from .sequence import StepSequence, digest
 from .task_checks import check_tasks, check_words
 
@@ -62,9 +61,9 @@ class TaskScenario(StepSequence):
         check_words(self)
         tidy = {
             'steps': plain_steps(self.steps, self.kind),
-            'num_classes': operator.index(self.num_classes),
+            'num_classes': whole_number(self.num_classes, 'num_classes'),
             'permute': bool(self.permute),
-            'seed': operator.index(self.seed),
+            'seed': whole_number(self.seed, 'seed'),
             'partial': bool(self.partial),
         }
         for field, value in tidy.items():

@@ -80,7 +80,7 @@ class Comparison:
     def example(self) -> Record:
         """The record that has got furthest."""
         return max((run.record for run in self.runs),
-                   key=lambda record: len(record.steps))
+                   key=lambda r: (r.finished_steps[-1:], len(r.steps)))
 
 
 def load_runs(paths: Sequence[str | Path]) -> tuple[list[Run], list[str]]:

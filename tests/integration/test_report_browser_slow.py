@@ -4,12 +4,17 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / 'test_visualization'))
 from made_records import segmentation, write  # noqa: E402
 
 from mmseg_spwc.visualization.report import render  # noqa: E402
+from mmseg_spwc.visualization.report.steps_page import (  # noqa: E402
+    StepView,
+    render_steps,
+)
 from mmseg_spwc.visualization.runs import compare, load_runs  # noqa: E402
 
 pytestmark = pytest.mark.slow
@@ -161,3 +166,25 @@ def test_it_fits_a_phone_and_follows_the_theme(page):
     page.execute_cdp_cmd('Emulation.clearDeviceMetricsOverride', {})
     page.execute_cdp_cmd('Emulation.setEmulatedMedia', dict(features=[]))
     assert errors(page) == []
+
+
+def test_the_slider_goes_through_the_steps(browser, tmp_path):
+    views = [StepView(t, np.full((4, 4), t), [f'<i>c{i}</i>' for i in
+                                              range(t + 1)],
+                      [[40 * i] * 3 for i in range(t + 1)]) for t in range(3)]
+    path = tmp_path / 'steps.html'
+    path.write_text(
+        render_steps('Try', np.zeros((4, 4, 3), np.uint8), views),
+        encoding='utf-8')
+    browser.get(path.as_uri())
+
+    def shown():
+        return [f.get_attribute('data-step') for f in browser.find_elements(
+            'css selector', '.frame') if f.is_displayed()]
+
+    slider = browser.find_element('id', 'step')
+    assert shown() == ['2']
+    slider.send_keys('\ue012')  # arrow left
+    assert shown() == ['1']
+    assert '<i>c1</i> 100 %' in browser.find_element('tag name', 'body').text
+    assert errors(browser) == []

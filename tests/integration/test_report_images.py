@@ -14,7 +14,11 @@ from mmseg_spwc.engine.galleries import (
     make_gallery,
     segment,
 )
-from mmseg_spwc.engine.inference import read_image, segment_image
+from mmseg_spwc.engine.inference import (
+    read_image,
+    segment_by_step,
+    segment_image,
+)
 from mmseg_spwc.visualization.runs import compare, load_runs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -129,6 +133,19 @@ def test_demo(tool, run_folder, tmp_path, shapes_root):
     assert (tmp_path / 'd.png').read_bytes()[:4] == b'\x89PNG'
     code, said = tool('tools/demo.py', *parts, 'none.jpg')
     assert code == 2 and 'no image at none.jpg' in said.err
+
+
+def test_steps_behind_each_other(tool, run_folder, tmp_path, shapes_root):
+    image = next((shapes_root / 'JPEGImages').glob('val*.jpg'))
+    page = tmp_path / 's.html'
+    code, _ = tool('tools/demo_steps.py', run_folder, image, '-o', page)
+    assert code == 0
+    text = page.read_text()
+    assert text.count('class="frame"') == 2
+    assert 'max="1"' in text and text.count('data:image/') == 3
+    runs, _ = load_runs([run_folder])
+    views = segment_by_step(runs[0], read_image(image))
+    assert [len(view.classes) for view in views] == [6, 11]
 
 
 def test_grad_cam(tool, run_folder, tmp_path):

@@ -33,7 +33,7 @@ def folder(tmp_path):
     for name, values in dict(a=[0, 3], b=[0, 255], c=[7, 9, 255]).items():
         mask = np.array(values * 4, dtype=np.uint8).reshape(4, -1)
         Image.fromarray(mask).save(tmp_path / f'{name}.png')
-        (tmp_path / f'{name}.jpg').touch()
+        Image.new('RGB', mask.shape[::-1]).save(tmp_path / f'{name}.jpg')
     return tmp_path
 
 

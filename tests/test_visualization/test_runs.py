@@ -6,6 +6,7 @@ from made_records import classification, segmentation, write
 
 from mmseg_spwc.record import RecordError
 from mmseg_spwc.visualization.runs import compare, load_runs
+from mmseg_spwc.visualization.tables import final_table
 
 
 def test_seeds_of_a_method_are_one_group(tmp_path):
@@ -75,6 +76,18 @@ def test_unreadable_records_are_reported_and_the_others_shown(tmp_path):
     assert 'version 99' in problems[0] and 'no record' in problems[1]
     with pytest.raises(RecordError, match='version 99'):
         load_runs([tmp_path / 'old'])
+
+
+def test_one_late_step_is_further_than_two_early_ones(tmp_path):
+    joint = segmentation('Joint (once)', steps=3)
+    joint.content['steps'] = joint.steps[-1:]
+    early = segmentation(steps=2, planned=3, finished=False)
+    none = segmentation('MiB', steps=0, planned=3, finished=False)
+    runs, _ = load_runs([write(r, tmp_path / str(i))
+                         for i, r in enumerate((early, joint, none))])
+    comparison, = compare(runs)
+    assert comparison.example.content['method'] == 'Joint (once)'
+    assert 'RCIL (step 1)' in final_table([early, joint, none])
 
 
 def test_only_the_furthest_seeds_are_compared(tmp_path):

@@ -38,7 +38,7 @@ class SelfPacedHook(Hook):
         record (str): The run's record.
         unit (str, optional): ``'class'``, background included, or
             ``'step'``. Defaults to 'step' for penalties and to 'class' for
-            pixels.
+            pixels. Tasks of classification are scored by step only.
         background (str): ``'unit'``, as in the paper: background is scored
             and weighted as any class; being easy, it often gets no weight.
             ``'keep'``: it is no unit and has weight 1. That needs a scenario
@@ -74,6 +74,9 @@ class SelfPacedHook(Hook):
                              f'dict(iters=N), not {update!r}.')
         self.step = step
         self.scenario = build_scenario(scenario)
+        if unit == 'class' and self.scenario.task == 'classification':
+            raise ValueError('Tasks are scored as a whole: set '
+                             "self_paced.unit='step' or leave it out.")
         self.record = Path(record)
         self.unit = unit
         self.background = background
@@ -201,9 +204,6 @@ def _scores(kpi: dict | None, unit: str, step: int) -> list:
         raise ConfigError(
             f'The record holds no scores of step {step}: spWC needs a '
             'held-out slice, set heldout.ratio above 0.')
-    if kpi[unit] is None:
-        raise ConfigError("Tasks are scored as a whole: set "
-                         "self_paced.unit='step'.")
     return kpi[unit]
 
 

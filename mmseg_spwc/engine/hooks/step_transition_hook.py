@@ -52,7 +52,8 @@ class StepTransitionHook(Hook):
     def before_train(self, runner) -> None:
         student = unwrap(runner.model)
         if runner.iter == 0:  # not resumed
-            self._give_first_weights(student, runner.cfg.model)
+            with input_errors(f'first weights of step {self.step}'):
+                self._give_first_weights(student, runner.cfg.model)
         if self.previous is not None and student.needs_teacher:
             self.ensure_teacher(runner)
 

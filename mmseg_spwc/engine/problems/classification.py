@@ -31,6 +31,8 @@ COLLATE = dict(type='mmseg_spwc.collate_batches')
 class Classification(Problem):
     """MMPretrain's classifiers and data sets, scored by accuracy."""
 
+    weights_losses = False
+
     def set_model(self, out: Config, cfg: Config, scenario: Scenario,
                   step: int) -> None:
         if str(out.model.type).rpartition('.')[2] not in MODELS:

@@ -16,6 +16,9 @@ class Problem:
     before and score after the training of a step.
     """
 
+    # whether spWC can weight the losses of a method without penalties
+    weights_losses = True
+
     def set_model(self, out: Config, cfg: Config, scenario: Scenario,
                   step: int) -> None:
         """Give the model of ``out`` the channels of the step."""

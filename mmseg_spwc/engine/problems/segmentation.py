@@ -7,12 +7,12 @@ from mmengine.config import Config
 from mmengine.runner import Runner, ValLoop
 
 from mmseg_spwc.datasets.continual_seg import (
+    build_source,
     check_label_values,
     choose,
     index_of,
 )
 from mmseg_spwc.evaluation.segmentation import group_means, step_means
-from mmseg_spwc.registry import DATASETS
 from mmseg_spwc.scenario import Scenario
 
 from ..config_keys import ConfigError
@@ -94,7 +94,7 @@ class Segmentation(Problem):
                              ('test', first.test_dataloader)):
             source = loader.dataset.dataset
             index, _ = index_of(
-                DATASETS.build(source), source, loader.dataset.cache_dir)
+                build_source(source), source, loader.dataset.cache_dir)
             check_label_values(index, scenario)
             indices[role] = index
         counts = {

@@ -49,6 +49,16 @@ SECTIONS = (
 )
 
 
+def environment() -> jinja2.Environment:
+    """The templates; whatever they show is escaped."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined)
+
+
 def render(comparisons: Sequence[Comparison],
            galleries: Mapping[str, Gallery] | None = None,
            problems: Sequence[str] = ()) -> str:
@@ -64,17 +74,11 @@ def render(comparisons: Sequence[Comparison],
     Returns:
         str: HTML, with plotly.js inside.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined)
-    environment.globals.update(colour=colour)
     parts = [_part(c, (galleries or {}).get(c.title) or Gallery())
              for c in comparisons]
-    return environment.get_template('page.html').render(
+    return environment().get_template('page.html').render(
         parts=parts,
+        colour=colour,
         problems=[*problems, *_unfinished(comparisons)],
         # only files of this package and of plotly are taken as they are
         style=Markup((TEMPLATES / 'style.css').read_text()),

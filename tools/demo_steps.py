@@ -1,0 +1,43 @@
+"""Watch classes appear and fade on an image, step by step.
+
+    python tools/demo_steps.py work_dirs/RUN IMAGE [-o steps.html]
+
+The page is one file with a slider over the steps; it needs no network.
+"""
+import argparse
+import sys
+
+
+def parse_args() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='Try all steps of a run')
+    parser.add_argument('run', help='work_dir or record.json')
+    parser.add_argument('image', help='image file')
+    parser.add_argument(
+        '-o', '--out', default='steps.html', help='the page to write')
+    parser.add_argument(
+        '--size',
+        type=int,
+        help="side the image is resized to (default: the config's crop_size)")
+    return parser.parse_args()
+
+
+def main() -> int:
+    args = parse_args()
+    import mmseg_spwc  # noqa: F401
+    from mmseg_spwc.engine import inference
+    from mmseg_spwc.engine.errors import user_errors
+    from mmseg_spwc.utils.files import write_text
+    from mmseg_spwc.visualization.report.steps_page import render_steps
+    from mmseg_spwc.visualization.runs import load_runs
+    with user_errors():
+        (run, ), _ = load_runs([args.run])
+        image = inference.read_image(args.image)
+        views = inference.segment_by_step(run, image, args.size)
+    title = f'{run.record.content["method"]}, step by step'
+    write_text(args.out, render_steps(title, image[..., ::-1], views))
+    print(args.out)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
