@@ -1,0 +1,190 @@
+"""Every leaf of the classification configs says what its name promises."""
+import functools
+from pathlib import Path
+
+import pytest
+import torch
+from mmengine import registry
+from mmengine.config import Config
+from mmengine.registry import init_default_scope
+
+import mmseg_spwc.classification  # noqa: F401
+from mmseg_spwc.engine import step_config
+from mmseg_spwc.engine.config_keys import check_keys
+from mmseg_spwc.engine.config_values import check_values
+from mmseg_spwc.engine.step_config import scenario_of
+from mmseg_spwc.registry import MODELS
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / 'configs' / 'classification'
+LEAVES = sorted(str(path.relative_to(ROOT)) for path in FOLDER.glob('*/*.py'))
+METHODS = {
+    'finetune': 'finetune', 'joint': 'joint', 'ewc': 'ewc',
+    'online-ewc': 'ewc', 'lwf': 'lwf', 'si': 'si', 'mas': 'mas',
+    'blip': 'blip', 'ewc-spwc': 'spwc', 'ewc-spwc-protected': 'spwc',
+    'mas-spwc': 'spwc'
+}
+# tasks, parameters of the trunk and of a step's head
+DATA = {
+    'mlp_permuted-digits': (10, 570_400, 4_010),
+    'mlp_permuted-mnist': (10, 570_400, 4_010),
+    'small-vgg_cifar100-10x10': (10, 416_192, 1_290),
+    'small-vgg_tiny-imagenet-10x20': (10, 612_800, 2_580),
+}
+# as published, at the last step
+SIZES = {
+    'mlp_permuted-digits': 574_410,
+    'mlp_permuted-mnist': 574_410,
+    'mlp_permuted-mnist-multi-head': 610_500,
+    'small-vgg_cifar100-10x10': 429_092,
+    'small-vgg_cifar100-10x10-class': 429_092,
+    'small-vgg_tiny-imagenet-10x20': 638_600,
+}
+
+
+@pytest.fixture(autouse=True)
+def mmpretrain_scope():
+    init_default_scope('mmpretrain')
+
+
+@functools.cache
+def load(leaf: str) -> tuple:
+    cfg = Config.fromfile(ROOT / leaf)
+    cfg.work_dir = 'work'
+    return cfg, scenario_of(cfg)
+
+
+@functools.cache
+def step_of(leaf: str, step: int) -> Config:
+    cfg, scenario = load(leaf)
+    return step_config(cfg, scenario, step % scenario.num_steps)
+
+
+def known(kind: str, name: str) -> bool:
+    """Whether a type is found as MMEngine finds it, by the default scope."""
+    root = getattr(registry, kind)
+    with root.switch_scope_and_registry(None) as scoped:
+        return scoped.get(name) is not None
+
+
+def parameters(leaf: str, step: int) -> int:
+    with torch.device('meta'):
+        model = MODELS.build(step_of(leaf, step).model)
+    return sum(p.numel() for p in model.parameters())
+
+
+def test_every_method_has_every_data_set():
+    wanted = {f'configs/classification/{folder}/{method}_{data}.py'
+              for method, folder in METHODS.items() for data in DATA}
+    assert wanted <= set(LEAVES)
+
+
+@pytest.mark.parametrize('leaf', LEAVES)
+def test_leaf(leaf):
+    check_text(leaf)
+    check_name(leaf)
+    for step in (0, 1, -1):
+        check_step(leaf, step)
+    check_sizes(leaf)
+
+
+def check_text(leaf):
+    lines = (ROOT / leaf).read_text().splitlines()
+    assert len(lines) <= 10
+    assert all(len(line) < 80 for line in lines)
+
+
+def check_name(leaf):
+    cfg, scenario = load(leaf)
+    check_keys(cfg)
+    check_values(cfg)
+    assert cfg.default_scope == 'mmpretrain'
+    method, model, data = Path(leaf).stem.split('_')
+    assert model == {'MLPBackbone': 'mlp', 'SmallVGG': 'small-vgg'}[
+        cfg.model.backbone.type.split('.')[1]]
+    name = scenario.dataset.replace('_', '-')
+    assert data.startswith(name)
+    if 'x' in data:
+        assert data.removeprefix(f'{name}-').split('-')[0] == scenario.name
+    kind = 'domain' if 'permuted' in data else (
+        'class' if data.endswith('-class') else 'task')
+    assert scenario.kind == kind
+    assert (scenario.heads == 'task') == (
+        kind == 'task' or 'multi-head' in data)
+    assert ('spwc' in method) == ('self_paced' in cfg)
+    plain = method.removesuffix('-protected').removesuffix('-spwc')
+    assert cfg.method.name.lower() == plain
+
+
+def check_step(leaf, step):
+    _, scenario = load(leaf)
+    out = step_of(leaf, step)
+    assert out.model.channels == list(
+        scenario.channels(step % scenario.num_steps))
+    for hook in (*out.custom_hooks, *filter(None, out.default_hooks.values())):
+        assert known('HOOKS', hook.type)
+    for loader in (out.train_dataloader, out.val_dataloader,
+                   out.test_dataloader):
+        assert known('DATASETS', loader.dataset.type)
+        assert known('DATASETS', loader.dataset.dataset.type)
+        assert known('FUNCTIONS', loader.collate_fn.type)
+    assert known('OPTIM_WRAPPERS', out.optim_wrapper.type)
+    assert known('EVALUATOR', out.test_evaluator.type)
+    losses = {n: MODELS.build(loss)
+              for n, loss in out.model.losses.items() if loss}
+    student = MODELS.get(out.model.type).loss_inputs
+    asked = {a for loss in losses.values()
+             for a in student.argument_names(loss)}
+    assert 'cls' in losses
+    if step == 0:
+        assert not any(name.startswith('old_') for name in asked)
+
+
+def check_sizes(leaf):
+    data = Path(leaf).stem.partition('_')[2]
+    known_as = max((d for d in DATA if data.startswith(d)), key=len)
+    tasks, trunk, head = DATA[known_as]
+    _, scenario = load(leaf)
+    assert scenario.num_steps == tasks
+    for step in (0, 1):
+        heads = 1 if data.endswith(('digits', 'mnist')) else step + 1
+        assert parameters(leaf, step) == trunk + heads * head
+    assert parameters(leaf, -1) == SIZES[data]
+
+
+@pytest.mark.parametrize('data', ['mlp_permuted-mnist',
+                                  'small-vgg_cifar100-10x10',
+                                  'small-vgg_tiny-imagenet-10x20'])
+def test_splits_are_the_papers(data):
+    """40 000 + 10 000 of MNIST, 400 + 100 images a class of the others."""
+    cfg, _ = load(f'configs/classification/ewc/ewc_{data}.py')
+    assert cfg.heldout.to_dict() == dict(ratio=0.2)
+    limit = cfg.train_dataloader.dataset.get('limit')
+    assert limit == (50_000 if 'mnist' in data else None)
+
+
+def test_factors_of_the_methods():
+    def hook(method):
+        leaf = (f'configs/classification/{METHODS[method]}/'
+                f'{method}_mlp_permuted-mnist.py')
+        return load(leaf)[0].method.every.hooks.consolidation
+
+    for method, half, form in (
+            ('ewc', True, 'task'), ('online-ewc', True, 'online'),
+            ('mas', False, 'online'), ('si', False, 'online'),
+            ('ewc-spwc', True, 'task'), ('mas-spwc', False, 'task')):
+        assert (hook(method).half, hook(method).form) == (half, form), method
+
+
+def test_orders_and_splits_follow_the_runs_seed():
+    cfg, _ = load(
+        'configs/classification/ewc/ewc_small-vgg_cifar100-10x10.py')
+    orders = []
+    for seed in (1, 1, 2):
+        other = cfg.copy()
+        other.merge_from_dict({'randomness.seed': seed})
+        scenario = scenario_of(other)
+        orders.append((scenario.seed, scenario.steps))
+    assert orders[0] == orders[1]
+    assert orders[0][0] == 1 and orders[2][0] == 2
+    assert orders[0][1] != orders[2][1]
