@@ -17,7 +17,9 @@ from mmseg_spwc.registry import MODELS
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / 'configs' / 'classification'
-LEAVES = sorted(str(path.relative_to(ROOT)) for path in FOLDER.glob('*/*.py'))
+LEAVES = sorted(
+    str(path.relative_to(ROOT)) for path in FOLDER.glob('*/*.py')
+    if path.parent.name != '_base_')
 METHODS = {
     'finetune': 'finetune', 'joint': 'joint', 'ewc': 'ewc',
     'online-ewc': 'ewc', 'lwf': 'lwf', 'si': 'si', 'mas': 'mas',

@@ -1,12 +1,11 @@
 """Two processes give what one gives, up to the order of sums."""
 import functools
-import multiprocessing
 import os
-import traceback
 from pathlib import Path
 
 import pytest
 import torch
+from forked_ranks import on_ranks
 from mmengine.config import Config
 from mmengine.hooks import Hook
 
@@ -40,33 +39,6 @@ class TornApart(Hook):
     def after_train(self, runner):
         if torch.distributed.get_rank() == 1:
             next(runner.model.parameters()).data[0] += 1e-6
-
-
-def enter(rank, folder, action, argument):
-    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE='2')
-    torch.distributed.init_process_group(
-        'gloo', init_method=f'file://{folder}/meet', rank=rank, world_size=2)
-    try:
-        action(argument)
-        (folder / f'rank_{rank}').write_text('done')
-    except BaseException:
-        (folder / f'rank_{rank}').write_text(traceback.format_exc())
-    torch.distributed.destroy_process_group()
-
-
-def on_two_ranks(folder: Path, action, argument) -> list[str]:
-    """Run it in two forks; what each of them says at the end."""
-    folder.mkdir(parents=True)
-    context = multiprocessing.get_context('fork')
-    ranks = [context.Process(target=enter, args=(r, folder, action, argument))
-             for r in range(2)]
-    for process in ranks:
-        process.start()
-    for process in ranks:
-        process.join(240)
-        if process.is_alive():
-            process.kill()
-    return [(folder / f'rank_{rank}').read_text() for rank in range(2)]
 
 
 def train(cfg):
@@ -130,7 +102,7 @@ def test_two_ranks_equal_one(on_one_rank, with_method, tmp_path, names):
     one = on_one_rank(*names)
     two = with_method(*names, launcher='pytorch')
     # every step compares the hashes of its weights and scores
-    assert on_two_ranks(tmp_path / 'meet', train, two) == ['done', 'done']
+    assert on_ranks(tmp_path / 'meet', train, two) == ['done', 'done']
     for step in range(2):
         a, b = state(one, step), state(two, step)
         assert a.keys() == b.keys()
@@ -160,7 +132,7 @@ def test_padding_is_not_counted(on_one_rank, with_method, tmp_path):
     expected = ContinualRunner(cfg).test(path)
     two = with_method('finetune', launcher='pytorch')
     two.work_dir = cfg.work_dir
-    assert on_two_ranks(tmp_path / 'meet', score, (two, path)) == \
+    assert on_ranks(tmp_path / 'meet', score, (two, path)) == \
         ['done', 'done']
     assert Path(cfg.work_dir, 'print').read_text() == fingerprint(expected)
 
@@ -168,7 +140,7 @@ def test_padding_is_not_counted(on_one_rank, with_method, tmp_path):
 def test_a_rank_that_drifts_is_found(with_method, tmp_path):
     cfg = with_method('finetune', launcher='pytorch')
     cfg.custom_hooks.append(dict(type='mmseg_spwc.TornApart'))
-    told = on_two_ranks(tmp_path / 'meet', train, cfg)
+    told = on_ranks(tmp_path / 'meet', train, cfg)
     for text in told:
         assert 'Disagreement' in text and 'after training step 0' in text
         assert 'weights.' in text and 'ranks [1]' in text
@@ -182,13 +154,13 @@ def compare(_):
 
 
 def test_every_rank_gets_the_error(tmp_path):
-    for text in on_two_ranks(tmp_path / 'meet', compare, None):
+    for text in on_ranks(tmp_path / 'meet', compare, None):
         assert 'disagree there: kpi.b (and 0 more)' in text
 
 
 def test_both_ranks_are_refused_a_locked_folder(with_method, tmp_path):
     cfg = with_method('finetune', launcher='pytorch')
     with run_lock(cfg.work_dir):
-        told = on_two_ranks(tmp_path / 'meet', train, cfg)
+        told = on_ranks(tmp_path / 'meet', train, cfg)
     for text in told:
         assert f'in use by process {os.getpid()}' in text

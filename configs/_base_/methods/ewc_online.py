@@ -1,7 +1,7 @@
-# Online EWC: importances added up around the newest anchor. With decay below
-# 1, the form with the decay inside the penalty too has strength * decay.
-_base_ = './ewc.py'
+# Online EWC for pixels.
+_base_ = '../consolidation/ewc_online.py'
 method = dict(
-    name='EWC (online)',
     every=dict(
-        hooks=dict(consolidation=dict(form='online', decay=1.))))
+        model=dict(
+            losses=dict(
+                pixel=dict(type='mmseg_spwc.PixelCrossEntropyLoss')))))

@@ -1,12 +1,7 @@
-# MAS: sensitivity of the logits' squared norm, added up over the steps around
-# the newest anchor, no 1/2. For MAS+spWC set form='task', as in the paper.
-_base_ = './ewc.py'
+# MAS for pixels.
+_base_ = '../consolidation/mas.py'
 method = dict(
-    name='MAS',
     every=dict(
-        hooks=dict(
-            consolidation=dict(
-                importance=dict(_delete_=True, type='mas'),
-                strength=1.,
-                half=False,
-                form='online'))))
+        model=dict(
+            losses=dict(
+                pixel=dict(type='mmseg_spwc.PixelCrossEntropyLoss')))))

@@ -1,4 +1,4 @@
 _base_ = [
     '../_base_/settings/small-vgg_cifar100-10x10.py',
-    '../_base_/methods/mas.py',
+    '../_base_/methods/mas_survey.py',
 ]

@@ -1,15 +1,5 @@
-# EWC: every earlier task around its own anchor, lambda/2, per-sample Fisher
-# information at labels drawn from the model.
+# Strengths of these fragments suit the MLP; *_survey.py are for SMALL VGG.
+_base_ = '../../../_base_/consolidation/ewc.py'
 method = dict(
-    name='EWC',
     every=dict(
-        optim_wrapper=dict(type='mmseg_spwc.ConsolidatedOptimWrapper'),
-        hooks=dict(
-            consolidation=dict(
-                type='mmseg_spwc.ConsolidationHook',
-                importance=dict(type='fisher', labels='sample'),
-                strength=100.,
-                half=True,
-                form='task',
-                update='proximal',
-                n_samples=4000))))
+        hooks=dict(consolidation=dict(strength=100., n_samples=4000))))

@@ -1,6 +1,4 @@
-# Online EWC: importances added up around the newest anchor.
-_base_ = './ewc.py'
+_base_ = '../../../_base_/consolidation/ewc_online.py'
 method = dict(
-    name='online-EWC',
     every=dict(
-        hooks=dict(consolidation=dict(form='online', decay=1.))))
+        hooks=dict(consolidation=dict(strength=100., n_samples=4000))))

@@ -1,4 +1,4 @@
-# MAS: sensitivity of the logits' squared norm, added up over the tasks around
-# the newest anchor, no 1/2.
-_base_ = './mas_task.py'
-method = dict(every=dict(hooks=dict(consolidation=dict(form='online'))))
+_base_ = '../../../_base_/consolidation/mas.py'
+method = dict(
+    every=dict(
+        hooks=dict(consolidation=dict(strength=0.05, n_samples=4000))))

@@ -1,0 +1,11 @@
+# The penalty of MAS: sensitivity of the logits' squared norm, added up over
+# the steps around the newest anchor, no 1/2. For MAS+spWC set form='task'.
+_base_ = './ewc.py'
+method = dict(
+    name='MAS',
+    every=dict(
+        hooks=dict(
+            consolidation=dict(
+                importance=dict(_delete_=True, type='mas'),
+                half=False,
+                form='online'))))

@@ -1,0 +1,2 @@
+_base_ = './mas.py'
+method = dict(every=dict(hooks=dict(consolidation=dict(strength=3.))))
