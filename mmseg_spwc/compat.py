@@ -4,6 +4,8 @@ Every function here probes for one fault before it acts and can be deleted
 when the fault is gone upstream. None of them ever returns a made-up result:
 an operator that was not compiled raises when it is called.
 """
+from __future__ import annotations  # let an old Python reach the check
+
 import importlib
 import importlib.machinery
 import importlib.metadata
@@ -13,6 +15,7 @@ import sys
 import types
 import warnings
 
+PYTHON = (3, 10)
 # distributions, the lowest supported version, the first unsupported one
 REQUIRED = {
     'torch': (('torch', ), '2.1', '3'),
@@ -27,12 +30,17 @@ class StackError(ImportError):
 
 
 def check_stack() -> None:
-    """Check that every required package is there in a supported version.
+    """Check that Python and every required package are supported.
 
     Raises:
         StackError: One sentence that names the package and the command that
             mends it.
     """
+    if sys.version_info[:2] < PYTHON:
+        found, wanted = ('.'.join(map(str, v[:2]))
+                         for v in (sys.version_info, PYTHON))
+        raise StackError(f'mmseg_spwc needs Python {wanted} or newer, this '
+                         f'is {found}: make a new environment.')
     from packaging.version import Version
     for module, (distributions, low, high) in REQUIRED.items():
         installed = _installed_version(distributions)

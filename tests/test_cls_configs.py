@@ -165,6 +165,16 @@ def test_splits_are_the_papers(data):
     assert limit == (50_000 if 'mnist' in data else None)
 
 
+def test_data_are_looked_for_where_the_variable_says(monkeypatch):
+    monkeypatch.setenv('MMSEG_SPWC_DATA', '/sets')
+    for data, name in (('mnist', 'mnist'), ('cifar100', 'cifar100'),
+                       ('tiny_imagenet', 'tiny-imagenet-200')):
+        path = FOLDER / f'_base_/datasets/{data}.py'
+        assert Config.fromfile(path).data_root == f'/sets/{name}'
+    monkeypatch.delenv('MMSEG_SPWC_DATA')
+    assert Config.fromfile(path).data_root == f'data/{name}'
+
+
 def test_factors_of_the_methods():
     def hook(method):
         leaf = (f'configs/classification/{METHODS[method]}/'

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
+
+from mmseg_spwc.utils.files import write_safetensors
 
 from .quadratic import QuadraticPenalty
 
@@ -54,16 +55,8 @@ class TaskStore:
                                                    self.importance_dtype)
             tensors[f'anchor.{name}'] = _plain(anchors[name], torch.float32)
         header = {'format': FORMAT, 'notes': json.dumps(notes)}
-        self.directory.mkdir(parents=True, exist_ok=True)
         path = self._path(task)
-        partial = path.with_suffix(f'.{os.getpid()}.tmp')
-        try:
-            save_file(tensors, partial, header)
-            _flush(partial)
-            partial.replace(path)
-            _flush(self.directory)
-        finally:
-            partial.unlink(missing_ok=True)
+        write_safetensors(path, tensors, header)
         return path
 
     def tasks(self) -> list[int]:
@@ -155,12 +148,3 @@ def _plain(tensor: Tensor, dtype: torch.dtype) -> Tensor:
     """A contiguous copy on the CPU that shares memory with nothing."""
     plain = tensor.detach().to('cpu', dtype, copy=True)
     return plain.contiguous()
-
-
-def _flush(path: Path) -> None:
-    """Have the file, or the directory entry, reach the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -8,13 +8,14 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import mmcv
 import numpy as np
 from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.fileio import get as read_bytes
-from mmengine.utils import track_parallel_progress
+from mmengine.utils import track_iter_progress
 from PIL import Image
 
 from mmseg_spwc.utils.files import write_text
@@ -83,8 +84,11 @@ def _load_or_scan(dataset, names: list, cache_dir: str | None) -> dict:
         tasks = [(info['img_path'], info['seg_map_path'],
                   info.get('reduce_zero_label', False)) for info in infos]
         print(f'Scanning {len(tasks)} masks for their classes (once)')
-        values = track_parallel_progress(
-            _values_of_mask, tasks, min(os.cpu_count() or 1, 16), chunksize=16)
+        # threads: a process with torch's threads cannot be forked safely,
+        # and decoding lets the others run
+        with ThreadPoolExecutor(min(os.cpu_count() or 1, 16)) as pool:
+            values = pool.map(_values_of_mask, tasks)
+            values = list(track_iter_progress((values, len(tasks))))
         stored = dict(zip(names, values, strict=True))
         write_text(
             path,

@@ -1,5 +1,9 @@
 """The order of things in time: the sequence, its hooks, its configs."""
 from . import hooks, optim  # noqa: F401
+from .one_run_backends import (
+    OneRunMLflowVisBackend,
+    OneRunWandbVisBackend,
+)
 from .resumable_loop import ResumableEpochLoop
 from .sequence import ContinualRunner
 from .sequence_log_processor import SequenceLogProcessor
@@ -7,6 +11,7 @@ from .sequence_vis_backend import SequenceVisBackend
 from .step_config import step_config
 
 __all__ = [
-    'ContinualRunner', 'ResumableEpochLoop', 'SequenceLogProcessor',
-    'SequenceVisBackend', 'step_config'
+    'ContinualRunner', 'OneRunMLflowVisBackend', 'OneRunWandbVisBackend',
+    'ResumableEpochLoop', 'SequenceLogProcessor', 'SequenceVisBackend',
+    'step_config'
 ]

@@ -48,7 +48,7 @@ def first_bad_layer(model: nn.Module, args: tuple,
     teacher = getattr(model, 'teacher', None)
     for name, module in itertools.chain(
             model.named_modules(),
-            teacher.named_modules('teacher') if teacher else ()):
+            teacher.named_modules(prefix='teacher') if teacher else ()):
         if not any(module.children()):
             handles.append(module.register_forward_hook(watch(name)))
     try:

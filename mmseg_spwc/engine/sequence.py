@@ -8,7 +8,6 @@ import torch
 from mmengine.config import Config
 from mmengine.dist import (
     barrier,
-    broadcast_object_list,
     get_world_size,
     is_main_process,
 )
@@ -16,10 +15,9 @@ from mmengine.model import is_model_wrapper
 from mmengine.registry import init_default_scope
 from mmengine.runner import Runner
 
-from mmseg_spwc.record import FILE_NAME, Record, RecordError
+from mmseg_spwc.record import Record
 from mmseg_spwc.registry import RUNNERS
 
-from . import provenance
 from .agreement import check_agreement
 from .checkpoint import (
     Stamp,
@@ -33,6 +31,7 @@ from .config_values import check_values
 from .curves import loss_curves
 from .distribution import distribute
 from .lock import run_lock
+from .open_record import open_record
 from .preflight import plan_steps
 from .problems import problem_of
 from .resume_point import find_resume_point
@@ -95,7 +94,7 @@ class ContinualRunner:
 
     def _train_steps(self) -> Record:
         init_default_scope(self.cfg.get('default_scope', 'mmseg'))
-        record = self._open_record()
+        record = open_record(self.cfg, self.scenario, self.method)
         with input_errors('data'):
             plan = plan_steps(self.cfg, self.scenario, self.steps)
         record.content['scenario'].update(plan['facts'])
@@ -140,40 +139,6 @@ class ContinualRunner:
         parameters = sum(p.numel() for p in runner.model.parameters())
         return dict(entry, parameters=parameters)
 
-    def _open_record(self) -> Record:
-        """Read the record of a run that goes on, or begin a new one."""
-        run = provenance.describe(self.cfg)
-        scenario = dict(self.scenario.to_dict(), hash=self.scenario.hash)
-        box = [None]
-        if is_main_process():
-            box = [self._old_record(run)]
-        broadcast_object_list(box)
-        if isinstance(box[0], Exception):
-            raise box[0]
-        if box[0] is not None:
-            return Record(box[0])
-        return Record.new(self.scenario.task, run, scenario, self.method)
-
-    def _old_record(self, run: dict) -> dict | Exception | None:
-        begun = (self.work_dir / FILE_NAME).exists() or any(
-            self.work_dir.glob('step_*/*.pth'))
-        if not begun:
-            return None
-        if not self.cfg.get('resume'):
-            return ConfigError(
-                f'{self.work_dir} already holds a run. Continue it with '
-                '--resume, or choose another --work-dir; nothing was '
-                'changed.')
-        if not (self.work_dir / FILE_NAME).exists():
-            return None
-        try:
-            content = Record.read(self.work_dir).content
-            provenance.check_same_run(content, self.scenario, self.method,
-                                      run, self.work_dir)
-        except (RecordError, ConfigError) as error:
-            return error
-        return content
-
     def _run_step(self, record: Record, plan: dict, step: int) -> None:
         begin = time.time()
         cfg = step_config(self.cfg, self.scenario, step, get_world_size())
@@ -182,39 +147,22 @@ class ContinualRunner:
         cfg.resume = cfg.load_from is not None
         distribute(cfg, get_world_size())
         runner = _build(cfg)
-        path = checkpoint_path(self.cfg.work_dir, step)
-        if step == 0 and self.cfg.get('start_from'):
-            content = load_step(self.cfg.start_from)
-            check_start(content['stamp'], self.scenario, self.cfg.start_from)
-            _load(runner, content['state_dict'], self.cfg.start_from)
-            # what a method measures at the end of a step, it measures here
-            runner.call_hook('after_train')
-        else:
-            runner.train()
-        network = _network(runner)
-        check_agreement(f'after training step {step}',
-                        weights=dict(network.named_parameters()))
-        branches = network.carried_branches()
-        network.to_plain()
-        meta = dict(dataset_meta=_plain_meta(runner))  # builds on all ranks
-        if is_main_process():
-            save_step(path, network.state_dict(),
-                      Stamp.of(self.scenario, step, self.method), meta,
-                      branches)
-        barrier()
+        self._train(runner, step)
+        path = self._save(runner, step)
         _load(runner, load_step(path)['state_dict'], path)
-        entry = self._score(runner, step)
-        check_agreement(
-            f'about step {step}', state=network.state_dict(), scores=entry,
-            priority=runner.message_hub.get_info('priority', None))
-        entry.update(
+        info = runner.message_hub.get_info
+        entry = dict(
+            self._score(runner, step),
             images=plan['images'][step],
             checkpoint=str(Path(path).relative_to(self.work_dir)),
-            priority=runner.message_hub.get_info('priority', None),
-            consolidation=runner.message_hub.get_info('consolidation', None),
-            curves=loss_curves(runner.message_hub, runner.iter),
-            cost=dict(
-                wall_time=time.time() - begin, peak_memory=_peak_memory()))
+            priority=info('priority', None),
+            consolidation=info('consolidation', None),
+            curves=loss_curves(runner.message_hub, runner.iter))
+        check_agreement(
+            f'about step {step}', state=_network(runner).state_dict(),
+            scores={k: v for k, v in entry.items() if k != 'curves'})
+        entry['cost'] = dict(
+            wall_time=time.time() - begin, peak_memory=_peak_memory())
         record.add_step(
             entry, self.problem.summary([*record.steps, entry]))
         if is_main_process():
@@ -222,11 +170,35 @@ class ContinualRunner:
             _remove_scratch(Path(cfg.work_dir))
         barrier()
         print_step(record, step)
-        del runner
-        gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-            torch.cuda.reset_peak_memory_stats()
+        del runner, info
+        _free_memory()
+
+    def _train(self, runner: Runner, step: int) -> None:
+        """Train a step, or take step 0 from ``start_from``."""
+        if step > 0 or not self.cfg.get('start_from'):
+            runner.train()
+            return
+        content = load_step(self.cfg.start_from)
+        check_start(content['stamp'], self.scenario, self.cfg.start_from)
+        _load(runner, content['state_dict'], self.cfg.start_from)
+        # what a method measures at the end of a step, it measures here
+        runner.call_hook('after_train')
+
+    def _save(self, runner: Runner, step: int) -> str:
+        """Fold the network to its plain form, and write it."""
+        network = _network(runner)
+        check_agreement(f'after training step {step}',
+                        weights=dict(network.named_parameters()))
+        branches = network.carried_branches()
+        network.to_plain()
+        meta = dict(dataset_meta=_plain_meta(runner))  # builds on all ranks
+        path = checkpoint_path(self.cfg.work_dir, step)
+        if is_main_process():
+            save_step(path, network.state_dict(),
+                      Stamp.of(self.scenario, step, self.method), meta,
+                      branches)
+        barrier()
+        return path
 
 
 def _build(cfg: Config) -> Runner:
@@ -259,6 +231,13 @@ def _plain_meta(runner: Runner) -> dict:
         key: [list(v) if isinstance(v, tuple) else v for v in info[key]]
         for key in ('classes', 'palette') if info.get(key)
     }
+
+
+def _free_memory() -> None:
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
 
 
 def _peak_memory() -> int:

@@ -2,12 +2,17 @@
 from pathlib import Path
 
 from mmengine.config import Config
+from mmengine.logging import MessageHub
 from mmengine.visualization.vis_backend import BaseVisBackend
 
 from mmseg_spwc.record import FILE_NAME, Record
 from mmseg_spwc.registry import VISBACKENDS
 
 FOLDER = 'sequence'
+# MMEngine's backends that would begin a new run with every step, and ours
+ONE_RUN = dict(
+    WandbVisBackend='mmseg_spwc.OneRunWandbVisBackend',
+    MLflowVisBackend='mmseg_spwc.OneRunMLflowVisBackend')
 
 
 @VISBACKENDS.register_module()
@@ -24,6 +29,9 @@ class SequenceVisBackend(BaseVisBackend):
             dict(type='mmseg_spwc.SequenceVisBackend',
                  backend=dict(type='TensorboardVisBackend'))])
 
+    W&B and MLflow get one run for all steps, see
+    :mod:`~mmseg_spwc.engine.one_run_backends`.
+
     Args:
         save_dir (str): The step's folder, ``work_dir/step_NN/TIME/vis_data``,
             as MMEngine gives it.
@@ -36,8 +44,9 @@ class SequenceVisBackend(BaseVisBackend):
         self.step = int(step.name.removeprefix('step_'))
         self.offset = _finished_iterations(step.parent, self.step)
         self.newest = 0
-        self.backend = VISBACKENDS.build(
-            dict(save_dir=str(step.parent / FOLDER), **backend))
+        kind = ONE_RUN.get(backend['type'], backend['type'])
+        self.backend = VISBACKENDS.build(dict(
+            backend, type=kind, save_dir=str(step.parent / FOLDER)))
 
     def _init_env(self) -> None:
         self.backend._init_env()
@@ -69,10 +78,12 @@ class SequenceVisBackend(BaseVisBackend):
     def _place(self, step: int) -> int:
         """The iteration in the sequence.
 
-        Scores come with their epoch, which is less than the iterations
-        before: they belong to the newest iteration.
+        Scores come with their epoch, or with 0, which is less than the
+        iterations before: they belong to the newest iteration. After a
+        resumption only MMEngine's hub knows it.
         """
-        self.newest = max(self.newest, step)
+        hub = MessageHub.get_current_instance()
+        self.newest = max(self.newest, step, hub.get_info('iter', 0))
         return self.offset + self.newest
 
 

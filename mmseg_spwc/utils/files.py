@@ -3,9 +3,10 @@ import contextlib
 import io
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import safetensors.torch
 import torch
 
 
@@ -54,6 +55,18 @@ def write_tensors(path: str | os.PathLike, content: dict) -> None:
     torch.save(content, buffer)
     with atomic_path(path) as temporary:
         temporary.write_bytes(buffer.getbuffer())
+
+
+def write_safetensors(path: str | os.PathLike,
+                      tensors: Mapping[str, torch.Tensor],
+                      header: Mapping[str, str] | None = None) -> None:
+    """Write what ``safetensors`` reads, atomically.
+
+    It is put together in memory, for the reason of :func:`write_tensors`.
+    """
+    content = safetensors.torch.save(dict(tensors), header and dict(header))
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def _flush(path: Path) -> None:

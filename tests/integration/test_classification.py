@@ -5,11 +5,9 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from digit_runs import (  # noqa: F401
     CONFIGS,
     LEAVES,
-    close,
     digits,
     plain_text_of_configs,
     same,
@@ -22,12 +20,9 @@ from sklearn.datasets import load_digits
 
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.engine.config_keys import ConfigError
-from mmseg_spwc.engine.launch import use_mixed_precision
 from mmseg_spwc.visualization.tables import final_table
 
 TRAIN, HELDOUT, TEST = 1150, 288, 359  # of 1797 digits
-TWO_TASKS = {'scenario.name': '2', 'train_cfg.max_epochs': 1}
-STRENGTH = 'method.every.hooks.consolidation.strength'
 
 
 @pytest.fixture(scope='module')
@@ -41,16 +36,6 @@ def run(tmp_path_factory):
         return cfg, train(cfg)
 
     return once
-
-
-@pytest.fixture
-def make(tmp_path):
-    """Make a config in the test's own folder."""
-
-    def config(name, method, **options):
-        return digits(tmp_path / name, method, **{**TWO_TASKS, **options})
-
-    return config
 
 
 def held_out_digits(seed: int) -> list:
@@ -187,58 +172,6 @@ def test_ewc_forgets_less_than_finetuning(run):
     assert plain['forgetting'] > 0.15
     assert ewc['forgetting'] < 0.5 * plain['forgetting']
     assert ewc['average_apa'] > plain['average_apa'] + 0.05
-
-
-def test_an_infinite_age_is_ewc(run, tmp_path):
-    cfg = digits(tmp_path / 'run', 'ewc')
-    cfg.self_paced = dict(rule='spwc', mu=math.inf)
-    record = train(cfg)
-    assert record.step(2)['priority']['v'] == [1., 1.]
-    assert all(same(weights(cfg, t), weights(run('ewc')[0], t))
-               for t in range(3))
-
-
-@pytest.mark.parametrize('update', ['gradient', 'proximal'])
-def test_no_strength_and_no_weight_are_finetuning(make, update):
-    dropout = {'model.backbone.dropout': 0.2}  # tells random states apart
-    hook = 'method.every.hooks.consolidation'
-    plain = make('plain', 'finetune', **dropout)
-    none = make('none', 'ewc', **{STRENGTH: 0., f'{hook}.update': update},
-                **dropout)
-    zero = make('zero', 'ewc', **{f'{hook}.update': update}, **dropout)
-    zero.self_paced = dict(rule='hard', mu=1e-9)
-    for cfg in (plain, none, zero):
-        record = train(cfg)
-    assert record.step(1)['priority']['v'] == [0.]
-    assert record.step(1)['consolidation'] == dict(penalised=0, stored=1)
-    for cfg in (none, zero):
-        assert same(weights(cfg, 1), weights(plain, 1))
-
-
-@pytest.mark.parametrize('update', ['gradient', 'proximal'])
-def test_accumulated_gradients_take_the_same_way(make, update):
-    hook = 'method.every.hooks.consolidation'
-    options = {STRENGTH: 10., f'{hook}.update': update,
-               f'{hook}.importance.labels': 'exact'}
-    # 1150 images are 23 batches of 50
-    plain = make('plain', 'ewc', total_batch_size=50, **options)
-    halves = make('halves', 'ewc', total_batch_size=25, **options)
-    halves.optim_wrapper.accumulative_counts = 2
-    for cfg in (plain, halves):
-        train(cfg)
-    assert close(weights(plain, 1), weights(halves, 1), atol=1e-5)
-
-
-def test_mixed_precision_is_near_the_plain_run(make):
-    cfg, plain = make('amp', 'ewc'), make('plain', 'ewc')
-    use_mixed_precision(cfg)
-    assert 'Amp' in cfg.method.every.optim_wrapper.type
-    scores = [train(c).step(1)['accuracy_by_step'] for c in (cfg, plain)]
-    assert scores[0] == pytest.approx(scores[1], abs=0.1)
-    state = weights(cfg, 1)
-    assert all(t.dtype == torch.float32 for t in state.values())
-    assert not same(state, weights(plain, 1))
-    assert close(state, weights(plain, 1), atol=0.05)
 
 
 @pytest.mark.parametrize('method', ['ewc', 'online-ewc', 'mas-spwc'])

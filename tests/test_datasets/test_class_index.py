@@ -55,15 +55,34 @@ def test_zero_label_is_reduced_as_mmseg_does(folder):
 
 def test_second_time_reads_the_stored_scan(folder, monkeypatch):
     first = index(folder, 'abc')
-    monkeypatch.setattr(class_index, 'track_parallel_progress', None)
+    monkeypatch.setattr(class_index, 'track_iter_progress', None)
     assert index(folder, 'abc') == first
     assert index(folder, 'cab') == first  # the order of the list is nothing
 
 
 def test_changed_mask_is_scanned_again(folder):
     index(folder, 'abc')
-    Image.fromarray(np.full((5, 5), 4, np.uint8)).save(folder / 'a.png')
+    Image.fromarray(np.full((4, 2), 4, np.uint8)).save(folder / 'a.png')
     assert index(folder, 'abc')['a'] == {4}
+
+
+def test_changed_image_is_looked_at_again(folder):
+    index(folder, 'abc')
+    (folder / 'a.jpg').write_bytes(b'no picture')
+    with pytest.raises(ValueError, match='a.jpg cannot be read'):
+        index(folder, 'abc')
+
+
+def test_mask_of_another_size_is_refused(folder):
+    Image.fromarray(np.zeros((4, 3), np.uint8)).save(folder / 'a.png')
+    with pytest.raises(ValueError, match='a.png has 3x4 pixels.*2x4'):
+        index(folder, 'abc')
+
+
+def test_mask_of_a_turned_image_is_taken(folder):
+    """The decoder turns a photograph as its Exif tag says."""
+    Image.fromarray(np.zeros((2, 4), np.uint8)).save(folder / 'a.png')
+    assert index(folder, 'abc')['a'] == {0}
 
 
 def test_broken_store_is_scanned_again(folder):
@@ -71,7 +90,7 @@ def test_broken_store_is_scanned_again(folder):
     stored = next((folder / 'cache').glob('*.json'))
     stored.write_text('{"half')
     assert index(folder, 'abc') == first
-    assert json.loads(stored.read_text())['version'] == 1
+    assert json.loads(stored.read_text())['version'] == class_index.VERSION
 
 
 @pytest.mark.parametrize('name, what', [('a.png', 'mask'), ('b.jpg', 'image')])
@@ -83,7 +102,7 @@ def test_missing_file_is_named(folder, name, what):
 
 def test_colour_mask_is_refused(folder):
     Image.fromarray(np.zeros((4, 4, 3), np.uint8)).save(folder / 'a.png')
-    with pytest.raises(ValueError, match='a.png has shape'):
+    with pytest.raises(ValueError, match=r'a.png holds uint8 of shape \(4, 4, 3\)'):
         index(folder, 'abc')
 
 

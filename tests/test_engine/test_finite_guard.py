@@ -145,3 +145,17 @@ def test_first_bad_layer_by_hand():
     assert bad_losses(dict(loss=torch.tensor(math.inf),
                            loss_b=torch.tensor(-math.inf),
                            loss_a=torch.tensor(1.))) == ['loss_b', 'loss']
+
+
+def test_the_teacher_is_watched_too():
+
+    class Pupil(nn.Module):
+        teacher = nn.ModuleDict(dict(deep=nn.Linear(2, 2)))
+
+        def forward(self, x):
+            return dict(loss=self.teacher['deep'](x).mean())
+
+    nn.init.constant_(Pupil.teacher['deep'].bias, math.nan)
+    name, losses = first_bad_layer(Pupil(), (torch.ones(1, 2), ), {})
+    assert name == 'teacher.deep'
+    assert losses['loss'].isnan()

@@ -81,3 +81,10 @@ def test_wrong_names(args, fields, message):
 def test_unknown_keyword():
     with pytest.raises(TypeError, match="Did you mean 'heads'"):
         get_task_scenario('cifar100', '10x10', head='task')
+
+
+def test_a_number_as_a_name():
+    """So a command line gives it: scenario.name=3."""
+    number, word = (get_task_scenario('permuted_digits', n) for n in (3, '3'))
+    assert number.name == '3'
+    assert number.hash == word.hash

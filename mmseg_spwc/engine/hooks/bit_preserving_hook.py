@@ -6,12 +6,12 @@ from mmengine.dist import barrier, broadcast, get_rank, is_main_process
 from mmengine.hooks import Hook
 from mmengine.logging import print_log
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
 from mmseg_spwc.consolidation import BLIP
 from mmseg_spwc.registry import HOOKS
-from mmseg_spwc.utils.files import atomic_path
+from mmseg_spwc.utils.files import write_safetensors
 from mmseg_spwc.utils.random_state import seeded
 
 from ..config_keys import ConfigError
@@ -86,8 +86,7 @@ class BitPreservingHook(Hook):
         print_log(f'BLIP uses {self.bits.used_capacity():.1%} of its bits',
                   'current')
         if is_main_process():
-            with atomic_path(_path(runner, step)) as temporary:
-                save_file(self.bits.state_dict(), temporary)
+            write_safetensors(_path(runner, step), self.bits.state_dict())
         barrier()
 
     def _begin(self, runner) -> dict[str, Tensor]:

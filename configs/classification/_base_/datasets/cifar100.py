@@ -1,5 +1,5 @@
 # CIFAR-100's python files: 400 / 100 / 100 images a class.
-data_root = 'data/cifar100'
+data_root = '{{$MMSEG_SPWC_DATA:data}}/cifar100'
 total_batch_size = 200
 train_dataloader = dict(
     num_workers=0,

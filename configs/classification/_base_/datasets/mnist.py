@@ -1,6 +1,6 @@
 # MNIST's four IDX files, zero-padded to 32x32. As in the paper 50 000 of the
 # training images are used: 40 000 to train and 10 000 to validate.
-data_root = 'data/mnist'
+data_root = '{{$MMSEG_SPWC_DATA:data}}/mnist'
 total_batch_size = 128
 train_dataloader = dict(
     num_workers=0,

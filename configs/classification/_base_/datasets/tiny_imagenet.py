@@ -1,6 +1,6 @@
 # Tiny ImageNet: 400 / 100 / 50 images a class. The official validation set
 # tests, since the labels of the official test set are not public.
-data_root = 'data/tiny-imagenet-200'
+data_root = '{{$MMSEG_SPWC_DATA:data}}/tiny-imagenet-200'
 total_batch_size = 200
 train_dataloader = dict(
     num_workers=0,

@@ -1,0 +1,63 @@
+"""Wrong inputs, and the one sentence that each of them gets."""
+import re
+
+import pytest
+from digit_runs import digits, plain_text_of_configs, train  # noqa: F401
+from wrong_configs import CONFIGS, SCENARIOS
+from wrong_data import CLASSIFICATION, SEGMENTATION
+from wrong_files import CHECKPOINTS, COMMANDS, ENVIRONMENTS, RECORDS
+from wrong_inputs import Case, untouched
+
+from mmseg_spwc.compat import StackError
+
+ROWS = [*CONFIGS, *SCENARIOS, *SEGMENTATION, *CLASSIFICATION, *CHECKPOINTS,
+        *RECORDS, *COMMANDS, *ENVIRONMENTS]
+# ConfigError, CheckpointError and RecordError are ValueErrors
+USER_ERRORS = (ValueError, TypeError, KeyError, FileNotFoundError,
+               StackError)
+
+
+@pytest.fixture(scope='module')
+def small_shapes(tmp_path_factory):
+    from mmseg_spwc.datasets.shapes import generate_shapes
+    root = tmp_path_factory.mktemp('data') / 'shapes'
+    generate_shapes(root, num_train=16, num_val=4, size=32, seed=0)
+    return root
+
+
+@pytest.fixture(scope='module')
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp('finished') / 'run'
+    train(digits(folder, **{'scenario.name': '2', 'train_cfg.max_epochs': 1}))
+    return folder
+
+
+@pytest.fixture
+def case(tmp_path, small_shapes, finished, monkeypatch):
+    return Case(tmp_path, small_shapes, finished, monkeypatch)
+
+
+def sentence(error: BaseException, capsys) -> str:
+    """What the user reads; a command line exits with 2, and says it."""
+    shown = capsys.readouterr().err
+    if not isinstance(error, SystemExit):
+        return str(error)
+    assert error.code == 2, shown
+    assert 'Traceback' not in shown
+    return shown
+
+
+def test_the_table_is_long_and_has_no_name_twice():
+    assert len(ROWS) >= 70
+    assert len({row.name for row in ROWS}) == len(ROWS)
+
+
+@pytest.mark.parametrize('row', ROWS, ids=lambda row: row.name)
+def test_wrong_input_gets_a_sentence(row, case, capsys):
+    with untouched(case.finished), \
+            pytest.raises((*USER_ERRORS, SystemExit)) as caught:
+        row.make(case)
+    said = sentence(caught.value, capsys)
+    assert re.search(row.says, said, re.DOTALL), said
+    assert not (case.folder / 'executed').exists()
+    assert not (case.folder / 'run' / 'run.lock').exists()

@@ -1,0 +1,212 @@
+"""Configs and scenarios that are wrong."""
+from torch import nn
+from wrong_inputs import Row, digits_edited, digits_with, method_with, train
+
+from mmseg_spwc.models.losses import DistillationLoss
+from mmseg_spwc.registry import MODELS
+from mmseg_spwc.scenario import build_scenario
+
+SPWC = 'ewc-spwc'
+HOOK = 'method.every.hooks.consolidation'
+
+
+class AsksForTheMoon(nn.Module):
+
+    def forward(self, logits, moon):
+        return logits.sum() + moon
+
+
+def spwc(**options):
+    return method_with(SPWC, **{f'self_paced.{k}': v
+                                for k, v in options.items()})
+
+
+def aged(**age):
+    return method_with(SPWC, self_paced=dict(_delete_=True, **age))
+
+
+def consolidation(**options):
+    return method_with('ewc', **{f'{HOOK}.{k}': v
+                                 for k, v in options.items()})
+
+
+def later(**change):
+    return digits_with(**{'method.later': change})
+
+
+def loss_of_the_moon(case):
+    if 'AsksForTheMoon' not in MODELS:
+        MODELS.register_module(module=AsksForTheMoon)
+    train(case.digits(**{'model.losses': dict(
+        moon=dict(type='mmseg_spwc.AsksForTheMoon'))}))
+
+
+def distil_at_once(case):
+    train(case.digits(**{'model.losses': dict(
+        kd=dict(type=f'mmseg_spwc.{DistillationLoss.__name__}'))}))
+
+
+def three_processes(case):
+    from mmseg_spwc.engine import preflight
+    case.patch.setattr(preflight, 'get_world_size', lambda: 3)
+    train(case.digits(total_batch_size=64))
+
+
+def removed(key):
+    return digits_edited(lambda cfg: cfg.pop(key))
+
+
+def replaced(key, value):
+    return digits_edited(lambda cfg: cfg.__setitem__(key, value))
+
+
+CONFIGS = [Row(*row) for row in (
+    ('typo in total_batch_size', digits_with(total_batchsize=8),
+     "Unknown config key.*did you mean 'total_batch_size'"),
+    ('typo in self_paced', digits_with(self_pased={}),
+     "did you mean 'self_paced'"),
+    ('typo in a required key', digits_edited(
+        lambda c: c.__setitem__('modle', c.pop('model'))),
+     "no 'model' .is 'modle' a typo"),
+    ('typo in method', digits_with(**{'method.late': {}}),
+     "Unknown key 'late' in method: did you mean 'later'"),
+    ('typo in schedule', digits_with(**{'schedule.frist': {}}),
+     "Unknown key 'frist' in schedule: did you mean 'first'"),
+    ('typo in heldout', digits_with(**{'heldout.ration': 0.1}),
+     "Unknown key 'ration' in heldout: did you mean 'ratio'"),
+    ('typo in an spWC option', spwc(protect_lst=True),
+     "Unknown key 'protect_lst' in self_paced: did you mean 'protect_last'"),
+    ('method without a name', digits_with(**{'method.name': ''}),
+     'no name: set method='),
+    ('method is no dict', replaced('method', 'ewc'), 'method is .ewc.: give'),
+    ('stage is no dict', replaced('schedule', dict(later=3)),
+     'schedule.later is 3: give a dict'),
+    ('no scenario', removed('scenario'), "no 'scenario'; a run needs"),
+    ('no model', removed('model'), "no 'model'"),
+    ('no data', removed('train_dataloader'), "no 'train_dataloader'"),
+    ('model of the other kind', digits_with(**{
+        'model.type': 'EncoderDecoder'}), 'type ImageClassifier'),
+    ('model without a type', digits_edited(lambda c: c.model.pop('type')),
+     "the key 'type' is missing"),
+    ('unknown backbone', digits_with(**{'model.backbone.type': 'MLPP'}),
+     'config.*MLPP is not in the'),
+    ('unknown option of the backbone', digits_with(**{
+        'model.backbone.hiden': 3}), "config.*'hiden'"),
+    ('unknown rule', spwc(rule='spvc'), "rule must be one of.*'spvc'"),
+    ('unknown form', spwc(form='joined'), "form must be one of.*'joined'"),
+    ('unknown age', aged(age=dict(type='topp', k=1)),
+     "age policy type must be one of.*'topp'"),
+    ('age without its number', aged(age=dict(type='topk')), "'k'"),
+    ('share above one', aged(age=dict(type='fraction', f=1.5)),
+     r'f must lie in \[0, 1\], got 1.5'),
+    ('k is no number of units', aged(k=1.5), 'k must be an int, got 1.5'),
+    ('k and mu', aged(k=1, mu=2.), 'exactly one of.*got .*mu.*k'),
+    ('neither k nor mu', aged(rule='spwc'), r'exactly one of.*got \[\]'),
+    ('unknown normalisation', spwc(normalise='mean'),
+     "normalise must be one of.*'mean'"),
+    ('unknown unit', spwc(unit='task'), "unit is 'class' or 'step'"),
+    ('unknown update', spwc(update='epoch'), "update is 'task', dict"),
+    ('update is a number', spwc(update=3), "update is 'task', dict"),
+    ('background where there is none', spwc(background='keep'),
+     'needs .*a scenario with a background'),
+    ('spWC without held-out images', method_with(SPWC, **{
+        'heldout.ratio': 0}), 'self_paced needs.*set heldout.ratio above 0'),
+    ('held-out share of 1.5', digits_with(**{'heldout.ratio': 1.5}),
+     'heldout.ratio is 1.5: give a share'),
+    ('held-out share in words', digits_with(**{'heldout.ratio': '0.1'}),
+     "heldout.ratio is '0.1': give a share"),
+    ('negative strength', consolidation(strength=-1.),
+     'strength must be finite and not negative, got -1'),
+    ('strength in words', consolidation(strength='big'),
+     "strength must be finite and not negative, got 'big'"),
+    ('unknown penalty form', consolidation(form='tasks'),
+     "form is one of task, online, last, not 'tasks'"),
+    ('unknown penalty update', consolidation(update='newton'),
+     "update is one of .*, not 'newton'"),
+    ('unknown importance', consolidation(importance=dict(type='fischer')),
+     "one of fisher, mas, si, ema, not 'fischer'"),
+    ('unknown labels of the Fisher information', consolidation(
+        importance=dict(type='fisher', labels='all')),
+     "one of sample, exact, empirical, max, not 'all'"),
+    ('optimiser wrapper that cannot consolidate', method_with('ewc', **{
+        'method.every.optim_wrapper.type': 'OptimWrapper'}),
+     "cannot consolidate: set optim_wrapper.type='mmseg_spwc.Consol"),
+    ('unknown optimiser', digits_with(**{
+        'optim_wrapper.optimizer.type': 'SGDD'}), "no optimiser 'SGDD': use"),
+    ('unknown option of the optimiser', digits_with(**{
+        'optim_wrapper.optimizer.learning_rate': 1}), "'learning_rate'"),
+    ('unknown scheduler', digits_with(param_scheduler=[
+        dict(type='PolyLRR')]), "no scheduler 'PolyLRR': use"),
+    ('batch of zero', digits_with(total_batch_size=0),
+     'total_batch_size is 0: give a whole number'),
+    ('batch of a half', digits_with(total_batch_size=64.5),
+     'total_batch_size is 64.5: give'),
+    ('batch that three processes cannot share', three_processes,
+     'total_batch_size=64 cannot be split over 3 processes: use'),
+    ('batch larger than a step', digits_with(total_batch_size=64000),
+     'fewer than the total batch of 64000: use a smaller'),
+    ('no epochs', digits_with(**{'train_cfg.max_epochs': 0}),
+     'max_epochs is 0: give a whole number'),
+    ('unknown hook', digits_with(custom_hooks=[dict(type='EMAHok')]),
+     'step 0: EMAHok is not in the.*check'),
+    ('unknown hook of later steps', later(hooks=dict(x=dict(type='Nope'))),
+     'step 1: Nope is not in the'),
+    ('unknown loss of later steps', later(
+        model=dict(losses=dict(kd=dict(type='KDLos')))),
+     'step 1: KDLos is not in the'),
+    ('loss that asks for the unknown', loss_of_the_moon,
+     "asks for 'moon', which no .* provides; known are"),
+    ('distillation at step 0', distil_at_once,
+     "'kd' compares with the previous model.*move it to method.later"),
+    ('unknown part of a step to run', digits_with(**{'method.run': 'lst'}),
+     "method.run is 'lst': it can be 'last'"),
+    ('seed in words', digits_with(**{'randomness.seed': 'x'}),
+     "seed is 'x': give a whole number"),
+)]
+
+
+def scenario(**options):
+    return lambda case: build_scenario(options)
+
+
+def shapes(**options):
+    return lambda case: train(case.segment(**{
+        f'scenario.{key}': value for key, value in options.items()}))
+
+
+SCENARIOS = [Row(*row) for row in (
+    ('class in two steps', shapes(steps=[[1, 2, 3, 4, 5], [5, 6, 7, 8]]),
+     '5 is in step 0 and again in step 1'),
+    ('empty step', shapes(steps=[[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], []]),
+     'Step 1 learns nothing: put a class'),
+    ('class in no step', shapes(steps=[[1, 2, 3, 4, 5], [6, 7, 8, 9]]),
+     r'No step learns the classes \[10\]: add'),
+    ('class out of range', shapes(steps=[list(range(1, 11)), [11]]),
+     r'Class ids \[11\] are out of range'),
+    ('class that is no number', shapes(steps=[[1.5], [2]]),
+     'Step 0 holds 1.5: .* lists class ids'),
+    ('step that is no list', shapes(steps=[1, 2]),
+     'Step 0 is 1: write every step as a list'),
+    ('unknown setting', shapes(setting='overlaped'),
+     "Did you mean 'overlapped'"),
+    ('unknown scenario key', shapes(futur='ignore'), "Did you mean 'future'"),
+    ('number of classes in words', shapes(num_classes='11'),
+     "num_classes is '11': give a whole number"),
+    ('more classes than a mask has values', shapes(num_classes=300),
+     'give a number from 2 to 255'),
+    ('unknown data set', scenario(dataset='vco', name='10-1'),
+     "Unknown dataset 'vco'. Did you mean 'voc'"),
+    ('unknown name', scenario(dataset='voc', name='7-4'),
+     "Unknown scenario of voc '7-4'.*Known"),
+    ('no data set', scenario(name='10-1'), "needs the key 'dataset'"),
+    ('unknown task', scenario(task='detection', dataset='voc'),
+     "Unknown task 'detection'. .*Known"),
+    ('broken domain pattern', scenario(
+        dataset='cityscapes_domain', name='1-1', domain_pattern='('),
+     'no regular expression.*correct it'),
+    ('tasks that do not use up the classes', scenario(
+        task='classification', dataset='cifar100', name='10x9'),
+     "'10x9'.*use up all 100"),
+    ('unknown order', digits_with(**{'scenario.order': 'alphabetic'}),
+     "Unknown order 'alphabetic'. .*Known"),
+)]

@@ -1,0 +1,279 @@
+"""Checkpoints, records, command lines and environments that are wrong."""
+import importlib
+import importlib.util
+import json
+import sys
+
+import torch
+from digit_runs import LEAVES, ROOT
+from wrong_data import Evil
+from wrong_inputs import DEMO, Row, train
+
+from mmseg_spwc import compat
+from mmseg_spwc.engine import ContinualRunner
+from mmseg_spwc.engine.errors import user_errors
+from mmseg_spwc.record import Record
+
+DIGITS = LEAVES['finetune']
+
+
+def start(write, **options):
+    """Start from a file of step 0 that ``write(case, path)`` makes."""
+
+    def make(case):
+        path = case.folder / 'start.pth'
+        write(case, path)
+        train(case.digits(start_from=str(path), **options))
+
+    return make
+
+
+def half(case, path):
+    path.write_bytes(case.weights.read_bytes()[:2000])
+
+
+def good(case, path):
+    path.write_bytes(case.weights.read_bytes())
+
+
+def other_step(case, path):
+    path.write_bytes(
+        (case.finished / 'step_01' / 'final.pth').read_bytes())
+
+
+def foreign(case, path):
+    torch.save(dict(state_dict={'a': torch.ones(2)}), path)
+
+
+def evil(case, path):
+    torch.save(dict(format='mmseg_spwc.step', stamp=Evil(case.folder)), path)
+
+
+def without_stamp(case, path):
+    torch.save(dict(format='mmseg_spwc.step', stamp=dict(age=3)), path)
+
+
+def tested(write, **options):
+    """Score a file as ``tools/test.py`` does."""
+
+    def make(case):
+        path = case.folder / 'final.pth'
+        write(case, path)
+        with user_errors():
+            ContinualRunner(case.digits(**options)).test(str(path))
+
+    return make
+
+
+def resumed(spoil, **options):
+    """Go on with a run whose step 1 is missing, after ``spoil(folder)``."""
+
+    def make(case):
+        run = case.copy_of_run()
+        content = json.loads((run / 'record.json').read_text())
+        content.update(status='running', steps=content['steps'][:1])
+        (run / 'record.json').write_text(json.dumps(content))
+        spoil(case, run)
+        train(case.digits(resume=True, **options))
+
+    return make
+
+
+def spoil_weights(write):
+    return lambda case, run: write(case, run / 'step_00' / 'final.pth')
+
+
+CHECKPOINTS = [Row(*row) for row in (
+    ('start from nothing', start(lambda case, path: None),
+     'no checkpoint at .*start.pth'),
+    ('start from half a file', start(half), 'is broken or holds code. Use'),
+    ('start from foreign weights', start(foreign),
+     'not the checkpoint of a finished step: use'),
+    ('start from a malicious file', start(evil), 'holds code. Use'),
+    ('start from another version', start(without_stamp),
+     'no stamp .*: use the release'),
+    ('start from step 1', start(other_step), 'result of step 1; only'),
+    ('start from other base classes', start(good, **{'randomness.seed': 7}),
+     'trained on other base classes .*; train its step 0'),
+    ('start from another network', start(good, **{
+        'model.backbone.hidden': (8, 24)}),
+     'weights of another network .*size mismatch.*: use the config'),
+    ('resume after half a file', resumed(spoil_weights(half)),
+     'is broken or holds code. Use'),
+    ('resume after a malicious file', resumed(spoil_weights(evil)),
+     'holds code. Use'),
+    ('resume with another network', resumed(
+        lambda case, run: None, **{'model.backbone.hidden': (8, 24)}),
+     'another shape for .*another network'),
+    ('test a missing file', tested(lambda case, path: None),
+     'no checkpoint at'),
+    ('test a malicious file', tested(evil), 'holds code. Use'),
+    ('test with another scenario', tested(other_step, **{
+        'scenario.name': '3'}), 'another scenario .*: use the config'),
+    ('test another network', tested(good, **{
+        'model.backbone.hidden': (8, 24)}),
+     'weights of another network .*: use the config'),
+    ('no backbone weights', lambda case: train(case.digits(
+        backbone_weights='none.pth')), 'backbone_weights: none.pth can not'),
+)]
+
+
+def record(change):
+    """Read the record of the finished run after ``change(content)``."""
+
+    def make(case):
+        content = json.loads((case.finished / 'record.json').read_text())
+        change(content)
+        (case.folder / 'record.json').write_text(json.dumps(content))
+        Record.read(case.folder)
+
+    return make
+
+
+def write_record(text):
+    return lambda case, run: (run / 'record.json').write_text(text)
+
+
+RECORDS = [Row(*row) for row in (
+    ('no record', lambda case: Record.read(case.folder),
+     'no record at .*: a run writes it'),
+    ('record of another version', record(lambda c: c.update(version=9)),
+     'record version 9.*: use the release'),
+    ('not our record', record(lambda c: c.update(schema='other')),
+     'is not a record of mmseg_spwc'),
+    ('percent instead of fractions', record(
+        lambda c: c['steps'][0].update(accuracy_by_step=[93.])),
+     r'\$.steps\[0\].accuracy_by_step\[0\]: 93'),
+    ('record without its scenario', record(lambda c: c.pop('scenario')),
+     "'scenario' is a required"),
+    ('folder in the place of a record', lambda case: (
+        (case.folder / 'record.json').mkdir(), Record.read(case.folder)),
+     'cannot be read.*Check'),
+    ('step that a running record does not hold', lambda case: Record.read(
+        case.finished).step(5), 'holds no step 5, only'),
+    ('resume with a broken record', resumed(write_record('{"half')),
+     'no JSON .*; restore it'),
+    ('resume with another seed', resumed(
+        lambda case, run: None, **{'randomness.seed': 7}),
+     'run of another scenario .*: choose another --work-dir'),
+    ('resume with another method', resumed(
+        lambda case, run: None, **{'method.name': 'Other'}),
+     'run of another method .*: choose another --work-dir'),
+    ('run in a work_dir that is taken', lambda case: (
+        case.copy_of_run(), train(case.digits())),
+     'already holds a run. Continue it with --resume'),
+)]
+
+
+def tool(name, *arguments):
+    """Run a tool in this process; ``{}`` stands for the row's folder."""
+
+    def make(case):
+        spec = importlib.util.spec_from_file_location(
+            'tool', ROOT / 'tools' / f'{name}.py')
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        argv = [name, *(str(a).format(case.folder, run=case.finished)
+                        for a in arguments)]
+        case.patch.setattr(sys, 'argv', argv)
+        case.patch.chdir(case.folder)
+        module.main()
+
+    return make
+
+
+def train_file(text):
+    """Train the config of that text."""
+
+    def make(case):
+        for name in ('a', 'b'):
+            (case.folder / f'{name}.py').write_text('model = dict(x=1)\n')
+        (case.folder / 'config.py').write_text(text)
+        tool('train', 'config.py')(case)
+
+    return make
+
+
+COMMANDS = [Row(*row) for row in (
+    ('no config', tool('train'), 'required: config'),
+    ('config that is not there', tool('train', 'none.py'),
+     'no config at none.py'),
+    ('syntax error', train_file('model = dict(\n'),
+     r'config.py cannot be read .*: correct it'),
+    ('two bases with one key', train_file("_base_ = ['a.py', 'b.py']\n"),
+     'Duplicate key is not allowed among bases.*: correct'),
+    ('missing base', train_file("_base_ = ['none.py']\n"),
+     'none.py.*: correct it or the _base_ file'),
+    ('config that fails', train_file('model = dict(x=1 / 0)\n'),
+     'ZeroDivisionError: .*: correct it'),
+    ('unknown launcher', tool('train', DEMO, '--launcher', 'sge'),
+     "invalid choice: 'sge' .choose from"),
+    ('launcher without a GPU', tool('train', DEMO, '--launcher', 'mpi'),
+     'only the launcher pytorch works: use torchrun'),
+    ('option without a value', tool(
+        'train', DEMO, '--cfg-options', 'total_batch_size'),
+     "takes key=value pairs, not 'total_batch_size': write"),
+    ('option inside a number', tool(
+        'train', DEMO, '--cfg-options', 'total_batch_size.x=3'),
+     'error: --cfg-options: '),
+    ('unknown option', tool('train', DEMO, '--amp2'),
+     'unrecognized arguments: --amp2'),
+    ('work_dir that holds another run', tool(
+        'train', DIGITS, '--work-dir', '{run}'),
+     'already holds a run. Continue it with --resume, or choose'),
+    ('score with another scenario', tool(
+        'test', DIGITS, '{run}/step_01/final.pth', '--cfg-options',
+        'scenario.name=3'), 'another scenario .*: use the config'),
+    ('score without a checkpoint', tool('test', DEMO), 'required: checkpoint'),
+    ('step that there is not', tool(
+        'misc/print_config', DEMO, '--step', '9'), 'step'),
+    ('report of nothing', tool('report', '{}'), 'no record'),
+    ('demo with another scenario', tool(
+        'demo', DEMO, '{run}/step_01/final.pth', 'none.png'),
+     'another scenario .*: use the config'),
+)]
+
+
+def versions(**faked):
+    """Check the stack as if other versions were installed."""
+
+    def make(case):
+        real = importlib.metadata.version
+
+        def version(name):
+            if faked.get(name, '') is None:
+                raise importlib.metadata.PackageNotFoundError(name)
+            return faked.get(name) or real(name)
+
+        case.patch.setattr(compat.importlib.metadata, 'version', version)
+        compat.check_stack()
+
+    return make
+
+
+def without_mmpretrain(case):
+    case.patch.setitem(sys.modules, 'mmpretrain', None)
+    case.patch.delitem(sys.modules, 'mmseg_spwc.classification',
+                       raising=False)
+    importlib.import_module('mmseg_spwc.classification')
+
+
+def old_python(case):
+    case.patch.setattr(sys, 'version_info', (3, 8, 10, 'final', 0))
+    compat.check_stack()
+
+
+ENVIRONMENTS = [Row(*row) for row in (
+    ('no mmsegmentation', versions(mmsegmentation=None),
+     "not installed: run `pip install 'mmsegmentation>="),
+    ('no mmcv', versions(**{'mmcv': None, 'mmcv-lite': None}),
+     'needs the package mmcv.*: run `pip install'),
+    ('mmcv of another version', versions(mmcv='2.2.0'),
+     '2.2.0 is installed: run `pip install'),
+    ('old mmengine', versions(mmengine='0.7.0'),
+     'from 0.10.0 .*0.7.0 is installed: run'),
+    ('old torch', versions(torch='1.13.1'), '1.13.1 is installed: run'),
+    ('no mmpretrain', without_mmpretrain,
+     'needs the package mmpretrain.*: run `pip install'),
+    ('old Python', old_python, 'Python 3.10.*3.8.*: '),
+)]
