@@ -17,6 +17,7 @@ from mmseg_spwc.scenario import (
 from mmseg_spwc.utils.random_state import seeded
 
 from .class_index import image_names, load_class_index
+from .sample_error import naming_files
 
 NO_IMAGE = ('The data set {} holds no image. Check data_root, ann_file and '
             'img_suffix.')
@@ -90,8 +91,9 @@ class ContinualSegDataset(Dataset):
 
     def __getitem__(self, key: int | Sequence) -> dict:
         index, epoch = key if isinstance(key, Sequence) else (key, 0)
-        with seeded(self.seed, epoch, index):
-            return self.pipeline(self.get_data_info(index))
+        info = self.get_data_info(index)
+        with seeded(self.seed, epoch, index), naming_files(dict(info)):
+            return self.pipeline(info)
 
 
 def build_source(config: dict):

@@ -5,6 +5,8 @@ import numpy as np
 
 from mmseg_spwc.registry import DATASETS
 
+from .sample_error import naming_files
+
 
 class SampleSource:
     """One data set, or several behind each other.
@@ -32,7 +34,9 @@ class SampleSource:
 
     def __getitem__(self, index: int) -> dict:
         part = self.parts[index]
-        return self.datasets[part][int(index - self.starts[part])]
+        dataset, place = self.datasets[part], int(index - self.starts[part])
+        with naming_files(dataset.get_data_info(place)):
+            return dataset[place]
 
 
 def _labels(dataset) -> np.ndarray:

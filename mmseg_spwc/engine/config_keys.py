@@ -85,7 +85,7 @@ def check_keys(cfg: Mapping) -> None:
                 f'The config has no {key!r}{hint}; a run needs '
                 f'{", ".join(REQUIRED)}.')
     for key in (*REQUIRED, *INNER_KEYS):
-        _check_dict(cfg.get(key) or {}, key)
+        _check_dict(cfg.get(key), key)
     for key in cfg:
         near = difflib.get_close_matches(key, KEYS, 1, 0.85)
         if near and key not in KEYS:
@@ -102,14 +102,13 @@ def check_keys(cfg: Mapping) -> None:
                     f'{", ".join(allowed)}'
                     f'{" and step_1, step_2, ..." if staged is None else ""}.')
         for stage in STAGES if 'first' in allowed else ():
-            _check_dict((cfg.get(name) or {}).get(stage) or {},
-                        f'{name}.{stage}')
+            _check_dict((cfg.get(name) or {}).get(stage), f'{name}.{stage}')
     if not cfg['method'].get('name'):
         raise ConfigError("The method has no name: set method=dict(name=...).")
 
 
 def _check_dict(value: object, key: str) -> None:
-    if not isinstance(value, Mapping):
+    if value is not None and not isinstance(value, Mapping):
         raise ConfigError(f'{key} is {value!r}: give a dict.')
 
 

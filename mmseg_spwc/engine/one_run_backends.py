@@ -51,11 +51,27 @@ class OneRunWandbVisBackend(WandbVisBackend):
         settings.setdefault('name', folder.parent.name)
         settings.setdefault('resume', 'allow')
         settings.setdefault('allow_val_change', True)  # configs of steps
-        if wandb.run is not None and wandb.run.id != settings['id']:
+        if wandb.run is not None and wandb.run.id == settings['id']:
+            self._wandb = wandb
+            return
+        if wandb.run is not None:
             wandb.finish()
         super()._init_env()
         wandb.define_metric(ITERATION, hidden=True)
         wandb.define_metric('*', step_metric=ITERATION)
+
+    @force_init_env
+    def add_config(self, config: Config, **kwargs) -> None:
+        """Note a step's config; the newest value of a key is shown.
+
+        MMEngine's backend also stores every Python file below the current
+        folder, at every step; here only if ``log_code_name`` is given.
+        """
+        if self._log_code_name:
+            super().add_config(config, **kwargs)
+        else:
+            self._wandb.config.update(
+                config.to_dict(), allow_val_change=True)
 
     @force_init_env
     def add_image(self, name: str, image: np.ndarray, step: int = 0,

@@ -26,9 +26,11 @@ from .checkpoint import (
     load_weights,
     save_step,
 )
+from .cleanup import release
 from .config_keys import ConfigError, check_keys, input_errors
 from .config_values import check_values
 from .curves import loss_curves
+from .data_loss import data_losses
 from .distribution import distribute
 from .lock import run_lock
 from .open_record import open_record
@@ -89,7 +91,7 @@ class ContinualRunner:
         Returns:
             Record: The record of the whole run.
         """
-        with run_lock(self.work_dir), stop_requests():
+        with run_lock(self.work_dir), stop_requests(), data_losses():
             return self._train_steps()
 
     def _train_steps(self) -> Record:
@@ -170,6 +172,7 @@ class ContinualRunner:
             _remove_scratch(Path(cfg.work_dir))
         barrier()
         print_step(record, step)
+        release(runner)
         del runner, info
         _free_memory()
 

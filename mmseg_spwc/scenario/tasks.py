@@ -60,6 +60,7 @@ class TaskScenario(StepSequence):
             object.__setattr__(self, 'heads', heads)
         check_words(self)
         tidy = {
+            'name': str(self.name),
             'steps': plain_steps(self.steps, self.kind),
             'num_classes': whole_number(self.num_classes, 'num_classes'),
             'permute': bool(self.permute),

@@ -8,6 +8,21 @@ from .gallery import Gallery
 from .palette import colour
 
 
+def tinted(image: np.ndarray, painted: np.ndarray, labels: np.ndarray,
+           opacity: float = .55) -> np.ndarray:
+    """Mix an image with its painted labels; background stays clear.
+
+    Args:
+        image (np.ndarray): RGB, (H, W, 3), uint8.
+        painted (np.ndarray): The labels' colours, (H, W, 3), uint8.
+        labels (np.ndarray): Channels, (H, W).
+        opacity (float): Of the colours.
+    """
+    mixed = opacity * painted + (1 - opacity) * image
+    mixed[labels == 0] = image[labels == 0]
+    return mixed.round().astype(np.uint8)
+
+
 @styled
 def segmentation(image: np.ndarray, labels: np.ndarray, classes: list,
                  palette: list, opacity: float = .55) -> Figure:
@@ -21,11 +36,9 @@ def segmentation(image: np.ndarray, labels: np.ndarray, classes: list,
         opacity (float): Of the colours; background stays clear.
     """
     painted = Gallery(classes, palette).colour(labels)
-    mixed = opacity * painted + (1 - opacity) * image
-    mixed[labels == 0] = image[labels == 0]
     height, width = labels.shape
     figure, (axes, ) = panels(width=4., height=4. * height / width + .4)
-    axes.imshow(mixed.round().astype(np.uint8))
+    axes.imshow(tinted(image, painted, labels, opacity))
     axes.set_axis_off()
     handles = [Patch(facecolor=[v / 255 for v in palette[c]],
                      label=f'{classes[c]} {100 * (labels == c).mean():.0f} %')

@@ -9,7 +9,7 @@ import torch
 
 
 def on_ranks(folder: Path, action: Callable, argument: object,
-             count: int = 2) -> list[str]:
+             count: int = 2, seconds: float = 240) -> list[str]:
     """Call ``action(argument)`` in forks of this process.
 
     Args:
@@ -17,6 +17,7 @@ def on_ranks(folder: Path, action: Callable, argument: object,
         action (Callable): What every rank does.
         argument (object): Its argument.
         count (int): Number of ranks. Defaults to 2.
+        seconds (float): How long to wait for them. Defaults to 240.
 
     Returns:
         list[str]: By rank, ``'done'`` or the traceback it ended with.
@@ -31,7 +32,7 @@ def on_ranks(folder: Path, action: Callable, argument: object,
     for process in ranks:
         process.start()
     for process in ranks:
-        process.join(240)
+        process.join(seconds)
         if process.is_alive():
             process.kill()
     return [_read(folder / f'rank_{rank}') for rank in range(count)]

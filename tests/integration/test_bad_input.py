@@ -1,11 +1,16 @@
 """Wrong inputs, and the one sentence that each of them gets."""
+import copy
+import functools
+import logging
 import re
 
 import pytest
 from digit_runs import digits, plain_text_of_configs, train  # noqa: F401
+from mmengine.config import Config
+from wrong_commands import COMMANDS, ENVIRONMENTS
 from wrong_configs import CONFIGS, SCENARIOS
 from wrong_data import CLASSIFICATION, SEGMENTATION
-from wrong_files import CHECKPOINTS, COMMANDS, ENVIRONMENTS, RECORDS
+from wrong_files import CHECKPOINTS, RECORDS
 from wrong_inputs import Case, untouched
 
 from mmseg_spwc.compat import StackError
@@ -32,8 +37,20 @@ def finished(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(autouse=True, scope='module')
+def configs_read_once():
+    """Reading a config takes longer than finding what is wrong in it."""
+    read = functools.cache(Config.fromfile)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Config, 'fromfile',
+                      lambda path: copy.deepcopy(read(str(path))))
+        yield
+
+
 @pytest.fixture
 def case(tmp_path, small_shapes, finished, monkeypatch):
+    # loggers of earlier rows hold streams that pytest has closed
+    monkeypatch.setattr(logging, 'raiseExceptions', False)
     return Case(tmp_path, small_shapes, finished, monkeypatch)
 
 

@@ -121,7 +121,7 @@ def check_summary(summary, rows):
 
 
 @pytest.mark.parametrize('method, active', [
-    ('finetune', 1), ('ewc', (1 + 1 / 2 + 1 / 3) / 3),
+    ('finetune', None), ('blip', None), ('ewc', (1 + 1 / 2 + 1 / 3) / 3),
     ('online-ewc', (1 + 1 / 2 + 1 / 2) / 3),
     ('ewc-spwc', (1 + 1 + 1 / 2) / 3)])
 def test_ps_counts_what_is_penalised(run, method, active):

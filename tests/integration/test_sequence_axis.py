@@ -1,6 +1,7 @@
 """TensorBoard shows the whole sequence on one axis."""
 import pytest
 from digit_runs import digits, train
+from mmengine.logging import MessageHub
 
 from mmseg_spwc.registry import VISBACKENDS
 
@@ -34,6 +35,7 @@ def test_iterations_count_on_from_step_to_step(tmp_path):
 
 
 def test_scores_stand_at_the_newest_iteration(tmp_path):
+    MessageHub.get_instance('a_fresh_step')
     backend = VISBACKENDS.build(
         dict(type='mmseg_spwc.SequenceVisBackend',
              save_dir=str(tmp_path / 'step_00/20260101/vis_data'),
@@ -43,3 +45,17 @@ def test_scores_stand_at_the_newest_iteration(tmp_path):
     backend.close()
     scalars = scalars_of(tmp_path / 'sequence')
     assert [place for place, _ in scalars['mIoU']] == [40]
+
+
+def test_scores_of_a_step_that_trained_before_stand_at_its_end(tmp_path):
+    """Killed between training and scoring: only the hub knows how far."""
+    hub = MessageHub.get_instance('trained_before')
+    hub.update_info('iter', 70)
+    backend = VISBACKENDS.build(
+        dict(type='mmseg_spwc.SequenceVisBackend',
+             save_dir=str(tmp_path / 'step_00/20260101/vis_data'),
+             backend=dict(type='TensorboardVisBackend')))
+    backend.add_scalars(dict(mIoU=.5), step=0)
+    backend.close()
+    scalars = scalars_of(tmp_path / 'sequence')
+    assert [place for place, _ in scalars['mIoU']] == [70]

@@ -68,7 +68,8 @@ def pipeline_without_masks(case):
 
 
 SEGMENTATION = [Row(*row) for row in (
-    ('no segmentation data', lambda case: train(case.segment(data_root='none')),
+    ('no data to segment', lambda case: train(
+        case.segment(data_root='none')),
      'none/.*does not exist; set'),
     ('no list file', spoilt(lambda root: listing(root).unlink()),
      'train.txt does not exist; set'),

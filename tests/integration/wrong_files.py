@@ -1,20 +1,13 @@
-"""Checkpoints, records, command lines and environments that are wrong."""
-import importlib
-import importlib.util
+"""Checkpoints and records that are wrong."""
 import json
-import sys
 
 import torch
-from digit_runs import LEAVES, ROOT
 from wrong_data import Evil
-from wrong_inputs import DEMO, Row, train
+from wrong_inputs import Row, train
 
-from mmseg_spwc import compat
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.engine.errors import user_errors
 from mmseg_spwc.record import Record
-
-DIGITS = LEAVES['finetune']
 
 
 def start(write, **options):
@@ -162,118 +155,4 @@ RECORDS = [Row(*row) for row in (
     ('run in a work_dir that is taken', lambda case: (
         case.copy_of_run(), train(case.digits())),
      'already holds a run. Continue it with --resume'),
-)]
-
-
-def tool(name, *arguments):
-    """Run a tool in this process; ``{}`` stands for the row's folder."""
-
-    def make(case):
-        spec = importlib.util.spec_from_file_location(
-            'tool', ROOT / 'tools' / f'{name}.py')
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        argv = [name, *(str(a).format(case.folder, run=case.finished)
-                        for a in arguments)]
-        case.patch.setattr(sys, 'argv', argv)
-        case.patch.chdir(case.folder)
-        module.main()
-
-    return make
-
-
-def train_file(text):
-    """Train the config of that text."""
-
-    def make(case):
-        for name in ('a', 'b'):
-            (case.folder / f'{name}.py').write_text('model = dict(x=1)\n')
-        (case.folder / 'config.py').write_text(text)
-        tool('train', 'config.py')(case)
-
-    return make
-
-
-COMMANDS = [Row(*row) for row in (
-    ('no config', tool('train'), 'required: config'),
-    ('config that is not there', tool('train', 'none.py'),
-     'no config at none.py'),
-    ('syntax error', train_file('model = dict(\n'),
-     r'config.py cannot be read .*: correct it'),
-    ('two bases with one key', train_file("_base_ = ['a.py', 'b.py']\n"),
-     'Duplicate key is not allowed among bases.*: correct'),
-    ('missing base', train_file("_base_ = ['none.py']\n"),
-     'none.py.*: correct it or the _base_ file'),
-    ('config that fails', train_file('model = dict(x=1 / 0)\n'),
-     'ZeroDivisionError: .*: correct it'),
-    ('unknown launcher', tool('train', DEMO, '--launcher', 'sge'),
-     "invalid choice: 'sge' .choose from"),
-    ('launcher without a GPU', tool('train', DEMO, '--launcher', 'mpi'),
-     'only the launcher pytorch works: use torchrun'),
-    ('option without a value', tool(
-        'train', DEMO, '--cfg-options', 'total_batch_size'),
-     "takes key=value pairs, not 'total_batch_size': write"),
-    ('option inside a number', tool(
-        'train', DEMO, '--cfg-options', 'total_batch_size.x=3'),
-     'error: --cfg-options: '),
-    ('unknown option', tool('train', DEMO, '--amp2'),
-     'unrecognized arguments: --amp2'),
-    ('work_dir that holds another run', tool(
-        'train', DIGITS, '--work-dir', '{run}'),
-     'already holds a run. Continue it with --resume, or choose'),
-    ('score with another scenario', tool(
-        'test', DIGITS, '{run}/step_01/final.pth', '--cfg-options',
-        'scenario.name=3'), 'another scenario .*: use the config'),
-    ('score without a checkpoint', tool('test', DEMO), 'required: checkpoint'),
-    ('step that there is not', tool(
-        'misc/print_config', DEMO, '--step', '9'), 'step'),
-    ('report of nothing', tool('report', '{}'), 'no record'),
-    ('demo with another scenario', tool(
-        'demo', DEMO, '{run}/step_01/final.pth', 'none.png'),
-     'another scenario .*: use the config'),
-)]
-
-
-def versions(**faked):
-    """Check the stack as if other versions were installed."""
-
-    def make(case):
-        real = importlib.metadata.version
-
-        def version(name):
-            if faked.get(name, '') is None:
-                raise importlib.metadata.PackageNotFoundError(name)
-            return faked.get(name) or real(name)
-
-        case.patch.setattr(compat.importlib.metadata, 'version', version)
-        compat.check_stack()
-
-    return make
-
-
-def without_mmpretrain(case):
-    case.patch.setitem(sys.modules, 'mmpretrain', None)
-    case.patch.delitem(sys.modules, 'mmseg_spwc.classification',
-                       raising=False)
-    importlib.import_module('mmseg_spwc.classification')
-
-
-def old_python(case):
-    case.patch.setattr(sys, 'version_info', (3, 8, 10, 'final', 0))
-    compat.check_stack()
-
-
-ENVIRONMENTS = [Row(*row) for row in (
-    ('no mmsegmentation', versions(mmsegmentation=None),
-     "not installed: run `pip install 'mmsegmentation>="),
-    ('no mmcv', versions(**{'mmcv': None, 'mmcv-lite': None}),
-     'needs the package mmcv.*: run `pip install'),
-    ('mmcv of another version', versions(mmcv='2.2.0'),
-     '2.2.0 is installed: run `pip install'),
-    ('old mmengine', versions(mmengine='0.7.0'),
-     'from 0.10.0 .*0.7.0 is installed: run'),
-    ('old torch', versions(torch='1.13.1'), '1.13.1 is installed: run'),
-    ('no mmpretrain', without_mmpretrain,
-     'needs the package mmpretrain.*: run `pip install'),
-    ('old Python', old_python, 'Python 3.10.*3.8.*: '),
 )]

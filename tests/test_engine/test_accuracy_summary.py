@@ -7,7 +7,7 @@ ROWS = [[0.9], [0.7, 0.8], [0.6, 0.4, 0.95]]
 
 
 def test_numbers_by_hand():
-    kept = [{}, dict(penalised=1, stored=1), dict(penalised=1, stored=2)]
+    kept = [dict(penalised=p, stored=s) for p, s in ((0, 0), (1, 1), (1, 2))]
     found = accuracy_summary(ROWS, kept)
     apa = [0.9, 0.75, 0.65]
     assert found == pytest.approx(dict(
@@ -28,6 +28,13 @@ def test_ewc_over_ten_tasks_has_the_papers_ps():
     kept = [dict(penalised=t, stored=t) for t in range(10)]
     assert accuracy_summary(rows, kept)['ps_active'] == pytest.approx(
         0.2929, abs=1e-4)
+
+
+def test_a_method_without_a_penalty_has_no_ps():
+    found = accuracy_summary(ROWS, [{}, {}, {}])
+    assert found['ps_active'] is found['ps_stored'] is None
+    assert found['ps_resident'] is None
+    assert found['bwt'] == pytest.approx(-0.35)
 
 
 def test_training_once_on_everything_has_one_row():

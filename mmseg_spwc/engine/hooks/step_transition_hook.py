@@ -6,7 +6,6 @@ from mmengine.dist import broadcast
 from mmengine.hooks import Hook
 from mmengine.logging import print_log
 from mmengine.model import is_model_wrapper
-from mmengine.runner import CheckpointLoader
 
 from mmseg_spwc.models.foreign_weights import load_backbone_weights
 from mmseg_spwc.models.rc import add_branches
@@ -14,6 +13,7 @@ from mmseg_spwc.registry import HOOKS, MODELS
 
 from ..checkpoint import load_step
 from ..config_keys import input_errors
+from ..plain_loading import load_plain
 
 
 @HOOKS.register_module()
@@ -95,9 +95,8 @@ class StepTransitionHook(Hook):
 
     def _load_backbone(self, model) -> None:
         with input_errors('backbone_weights'):
-            state = CheckpointLoader.load_checkpoint(
-                self.backbone_weights, map_location='cpu')
-            load_backbone_weights(model.backbone, state,
+            load_backbone_weights(model.backbone,
+                                  load_plain(self.backbone_weights),
                                   self.backbone_weights)
         print_log(f'Backbone weights: {self.backbone_weights}', 'current')
 

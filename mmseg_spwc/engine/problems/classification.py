@@ -130,7 +130,7 @@ def accuracy_summary(rows: list, kept: list) -> dict:
     Args:
         rows (list): Accuracy on every task so far, after each step.
         kept (list[dict]): ``penalised`` and ``stored`` earlier tasks of each
-            step; absent means none.
+            step; empty for a method that holds no penalty.
 
     Returns:
         dict: ``average_apa``, ``average_acf``, ``final_accuracy``,
@@ -143,8 +143,6 @@ def accuracy_summary(rows: list, kept: list) -> dict:
         last = rows[-1]
         return dict(final_accuracy=sum(last) / len(last))
     matrix = AccuracyMatrix(rows)
-    penalised = [k.get('penalised', 0) for k in kept]
-    stored = [k.get('stored', 0) for k in kept]
     return dict(
         average_apa=matrix.average_apa(),
         average_acf=matrix.average_acf(),
@@ -153,8 +151,17 @@ def accuracy_summary(rows: list, kept: list) -> dict:
         bwt=matrix.bwt(),
         learning_accuracy=matrix.learning_accuracy(),
         first_accuracy=rows[0][0],
+        **_parameter_size(kept))
+
+
+def _parameter_size(kept: list) -> dict:
+    """The three forms of PS; None for a method that holds no penalty."""
+    if not all(kept):
+        return dict.fromkeys(('ps_active', 'ps_stored', 'ps_resident'))
+    penalised = [k['penalised'] for k in kept]
+    return dict(
         ps_active=parameter_size_efficiency(penalised),
-        ps_stored=stored_efficiency(stored),
+        ps_stored=stored_efficiency([k['stored'] for k in kept]),
         ps_resident=resident_efficiency(penalised))
 
 

@@ -1,0 +1,182 @@
+"""A page in the browser on which anybody tries all steps of a run.
+
+It needs the package ``gradio``.
+"""
+import html
+from functools import lru_cache
+
+import numpy as np
+
+from mmseg_spwc.record import RecordError
+from mmseg_spwc.visualization.gallery import Gallery
+from mmseg_spwc.visualization.overlay import tinted
+from mmseg_spwc.visualization.runs import Run
+
+from . import inference
+from .config_keys import ConfigError
+from .run_config import config_of
+from .step_config import scenario_of
+from .step_model import StepModel, load_step_model
+
+TOP = 5
+# each network is read once; a sequence has rarely more steps
+KEPT = 16
+NEWEST = -1
+
+
+class StepTrials:
+    """The networks of a run's finished steps, to be tried on images.
+
+    Args:
+        run (Run): With its weights at hand.
+        size (int, optional): Side to which images are resized. Defaults to
+            the config's ``crop_size``, and for classifiers without one to
+            their ``image_size``.
+    """
+
+    def __init__(self, run: Run, size: int | None = None) -> None:
+        if not run.record.steps:
+            raise RecordError(f'{run.folder} has no finished step.')
+        self.run = run
+        self.cfg = config_of(run)
+        crop = self.cfg.get('crop_size')
+        self.size = size or (crop if isinstance(crop, int) else None) or (
+            self.cfg.model.get('backbone', {}).get('image_size'))
+        self.steps = run.record.finished_steps
+        self.load = lru_cache(KEPT)(self._load)
+
+    @property
+    def segments(self) -> bool:
+        return self.run.record.content['task'] == 'segmentation'
+
+    @property
+    def title(self) -> str:
+        return f'{self.run.record.content["method"]}, step by step'
+
+    def _load(self, step: int) -> StepModel:
+        entry = self.run.record.step(step)
+        return load_step_model(self.cfg, self.run.folder / entry['checkpoint'])
+
+    def segment(self, image: np.ndarray,
+                step: int) -> tuple[np.ndarray, list[tuple]]:
+        """Draw what the network of a step sees in an image.
+
+        Args:
+            image (np.ndarray): RGB, (H, W, 3), uint8.
+            step (int): A finished step.
+
+        Returns:
+            tuple: The image with the classes' colours over it, and for each
+            class of the step (name, colour, share of the image).
+        """
+        loaded = self.load(step)
+        labels = inference.segment_image(loaded, image[..., ::-1], self.size)
+        painted = Gallery(loaded.classes, loaded.palette).colour(labels)
+        legend = [
+            (name, '#{:02x}{:02x}{:02x}'.format(*colour),
+             float((labels == channel).mean()))
+            for channel, (name, colour) in enumerate(
+                zip(loaded.classes, loaded.palette, strict=True))
+        ]
+        return tinted(image, painted, labels), legend
+
+    def classify(self, image: np.ndarray, step: int,
+                 task: int | None = None) -> list[tuple[str, float]]:
+        """Return the most probable classes and their probabilities.
+
+        Args:
+            image (np.ndarray): RGB, (H, W, 3), uint8.
+            step (int): A finished step.
+            task (int, optional): The task the image belongs to. Defaults to
+                the newest.
+        """
+        if task is not None and task > step:
+            raise ConfigError(f'Task {task} is learnt at step {task}: choose '
+                              'that step or a later one.')
+        return inference.classify_image(
+            self.load(step), image[..., ::-1], self.size, task)[:TOP]
+
+    def needs_task(self) -> bool:
+        """Whether the answer depends on the task of an image."""
+        scenario = scenario_of(self.cfg)
+        return scenario.permute or scenario.heads == 'task'
+
+
+def legend_html(classes: list[tuple]) -> str:
+    """Write (name, colour, share) as a list; what is absent is faint."""
+    items = ''.join(
+        f'<li style="display:flex;align-items:center;gap:.4rem;'
+        f'opacity:{1 if share else .6}">'
+        f'<span style="width:.9rem;height:.9rem;border-radius:3px;'
+        f'border:1px solid #888;background:{colour}"></span>'
+        f'{html.escape(name)} {100 * share:.0f} %</li>'
+        for name, colour, share in classes)
+    return ('<ul style="list-style:none;padding:0;display:flex;'
+            f'flex-wrap:wrap;gap:.25rem 1rem">{items}</ul>')
+
+
+def build_page(trials: StepTrials) -> object:
+    """Lay out the page.
+
+    Args:
+        trials (StepTrials): What is tried.
+
+    Returns:
+        gradio.Blocks: Ready for ``launch``.
+    """
+    gr = _gradio()
+    lay_out = _segmentation if trials.segments else _classification
+    with gr.Blocks(title=trials.title) as page:
+        gr.Markdown(f'# {trials.title}')
+        with gr.Row():
+            with gr.Column():
+                image = gr.Image(label='Image', image_mode='RGB')
+                step = gr.Slider(
+                    trials.steps[0], trials.steps[-1], trials.steps[-1],
+                    step=1, label='After step',
+                    interactive=len(trials.steps) > 1)
+            with gr.Column():
+                inputs, outputs, answer = lay_out(gr, trials, image, step)
+        gr.on([source.change for source in inputs], answer, inputs, outputs,
+              api_name='try_step', show_progress='minimal')
+    return page
+
+
+def _segmentation(gr, trials: StepTrials, image, step) -> tuple:
+    shown = gr.Image(label='Prediction', interactive=False)
+    legend = gr.HTML()
+
+    def answer(image, step):
+        if image is None:
+            return None, ''
+        drawn, classes = trials.segment(image, int(step))
+        return drawn, legend_html(classes)
+
+    return [image, step], [shown, legend], answer
+
+
+def _classification(gr, trials: StepTrials, image, step) -> tuple:
+    task = gr.Dropdown(
+        [('newest', NEWEST), *((f'task {t}', t) for t in trials.steps)],
+        value=NEWEST, label='The image is of', visible=trials.needs_task())
+    shown = gr.Label(label='Most probable classes', num_top_classes=TOP)
+
+    def answer(image, step, task):
+        if image is None:
+            return None
+        try:
+            return dict(trials.classify(
+                image, int(step), None if task == NEWEST else task))
+        except ConfigError as error:
+            raise gr.Error(str(error)) from error
+
+    return [image, step, task], [shown], answer
+
+
+def _gradio():
+    try:
+        import gradio
+    except ImportError as error:
+        raise ConfigError('The page needs a package that is not installed: '
+                          'pip install gradio') from error
+    return gradio

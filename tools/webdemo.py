@@ -1,0 +1,42 @@
+"""Try all steps of a run on a page in the browser.
+
+    python tools/webdemo.py work_dirs/RUN [--host 127.0.0.1] [--port 7860]
+
+Drop an image and slide through the steps to watch classes appear and fade.
+Needs `pip install gradio`.
+"""
+import argparse
+import sys
+
+
+def parse_args() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='Try a run in the browser')
+    parser.add_argument('run', help='work_dir or record.json')
+    parser.add_argument(
+        '--host',
+        default='127.0.0.1',
+        help='address to listen at; 0.0.0.0 lets other machines in')
+    parser.add_argument('--port', type=int, default=7860)
+    parser.add_argument(
+        '--size',
+        type=int,
+        help="side the image is resized to (default: the config's crop_size "
+        'or image_size)')
+    return parser.parse_args()
+
+
+def main() -> int:
+    args = parse_args()
+    import mmseg_spwc  # noqa: F401
+    from mmseg_spwc.engine.errors import user_errors
+    from mmseg_spwc.engine.web_demo import StepTrials, build_page
+    from mmseg_spwc.visualization.runs import load_runs
+    with user_errors():
+        (run, ), _ = load_runs([args.run])
+        page = build_page(StepTrials(run, args.size))
+    page.launch(server_name=args.host, server_port=args.port)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
