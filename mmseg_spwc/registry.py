@@ -11,6 +11,7 @@ from mmengine.registry import HOOKS as MMENGINE_HOOKS
 from mmengine.registry import LOG_PROCESSORS as MMENGINE_LOG_PROCESSORS
 from mmengine.registry import LOOPS as MMENGINE_LOOPS
 from mmengine.registry import METRICS as MMENGINE_METRICS
+from mmengine.registry import MODEL_WRAPPERS as MMENGINE_MODEL_WRAPPERS
 from mmengine.registry import MODELS as MMENGINE_MODELS
 from mmengine.registry import OPTIM_WRAPPERS as MMENGINE_OPTIM_WRAPPERS
 from mmengine.registry import RUNNERS as MMENGINE_RUNNERS
@@ -37,6 +38,7 @@ EVALUATOR = _child(MMENGINE_EVALUATOR, 'evaluation.metrics')
 RUNNERS = _child(MMENGINE_RUNNERS, 'engine')
 HOOKS = _child(MMENGINE_HOOKS, 'engine')
 LOOPS = _child(MMENGINE_LOOPS, 'engine')
+MODEL_WRAPPERS = _child(MMENGINE_MODEL_WRAPPERS, 'engine')
 OPTIM_WRAPPERS = _child(MMENGINE_OPTIM_WRAPPERS, 'engine')
 LOG_PROCESSORS = _child(MMENGINE_LOG_PROCESSORS, 'engine')
 VISBACKENDS = _child(MMENGINE_VISBACKENDS, 'engine')

@@ -78,9 +78,6 @@ def test_any_scenario_dict_builds_or_is_refused(config):
         assert len(scenario.hash) == 64
 
 
-# label maps
-
-
 @quick
 @given(st.lists(st.integers(0, 255), min_size=256, max_size=256),
        st.integers(1, 5), st.integers(1, 5), st.randoms())
@@ -215,9 +212,6 @@ def test_any_bytes_are_no_record(file, content):
     file.write_bytes(content)
     with pytest.raises(RecordError, match='record'):
         Record.read(file)
-
-
-# config keys
 
 
 def config() -> dict:

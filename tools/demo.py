@@ -19,7 +19,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument(
         '--size',
         type=int,
-        help="side the image is resized to (default: the config's crop_size)")
+        help="side the image is resized to (default: the config's own)")
     parser.add_argument(
         '--task',
         type=int,
@@ -40,8 +40,7 @@ def main() -> int:
         cfg = load_config(args)
         loaded = load_step_model(cfg, args.checkpoint)
         image = inference.read_image(args.image)
-    crop = cfg.get('crop_size')
-    size = args.size or (crop if isinstance(crop, int) else None)
+    size = args.size or inference.default_size(cfg)
     shown = image[..., ::-1]
     if inference.is_classifier(loaded):
         scores = inference.classify_image(loaded, image, size, args.task)[:5]

@@ -20,8 +20,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument(
         '--size',
         type=int,
-        help="side the image is resized to (default: the config's crop_size "
-        'or image_size)')
+        help="side the image is resized to (default: the config's own)")
     return parser.parse_args()
 
 

@@ -8,10 +8,11 @@ from .resumable_loop import ResumableEpochLoop
 from .sequence import ContinualRunner
 from .sequence_log_processor import SequenceLogProcessor
 from .sequence_vis_backend import SequenceVisBackend
+from .sharded_model import ShardedModel
 from .step_config import step_config
 
 __all__ = [
     'ContinualRunner', 'OneRunMLflowVisBackend', 'OneRunWandbVisBackend',
     'ResumableEpochLoop', 'SequenceLogProcessor', 'SequenceVisBackend',
-    'step_config'
+    'ShardedModel', 'step_config'
 ]

@@ -6,7 +6,7 @@ from mmseg_spwc.datasets.sample_error import SampleError
 
 from .stops import RunStopped
 
-KEPT = 'The last checkpoint is kept; then go on with --resume.'
+KEPT = 'The last checkpoint is kept: go on with --resume.'
 WORKER_DIED = 'DataLoader worker (pid'  # how torch's messages begin
 
 

@@ -1,6 +1,9 @@
 """What a step's config needs to run in several processes."""
 import torch
 from mmengine.config import Config
+from mmengine.logging import print_log
+
+SHARDED = 'mmseg_spwc.ShardedModel'
 
 
 def distribute(cfg: Config, world_size: int) -> None:
@@ -10,7 +13,11 @@ def distribute(cfg: Config, world_size: int) -> None:
     normalises over the whole batch and not over each process's share of it;
     a config that sets ``sync_bn`` itself is left alone (None keeps ``BN``).
     On CPUs, where there is no such layer, the wrapper is told to use no
-    device.
+    device, unless the config has a ``model_wrapper_cfg`` of its own.
+
+    A :class:`ShardedModel` is stored at the end of a step only, since
+    MMEngine's checkpoints are written by one process, which has one share of
+    the weights.
 
     Args:
         cfg (Config): The config of a step.
@@ -20,6 +27,10 @@ def distribute(cfg: Config, world_size: int) -> None:
         return
     if torch.cuda.is_available():
         cfg.setdefault('sync_bn', 'torch')
-    else:
+    elif not cfg.get('model_wrapper_cfg'):
         cfg.model_wrapper_cfg = dict(
             type='MMDistributedDataParallel', device_ids=None)
+    if (cfg.get('model_wrapper_cfg') or {}).get('type') == SHARDED:
+        cfg.default_hooks.checkpoint = None
+        print_log('The model is shared out among processes: a step that is '
+                  'interrupted begins anew.', 'current')

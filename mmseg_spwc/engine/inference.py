@@ -1,9 +1,11 @@
 """What the network of a step says of an image file."""
+import math
 from pathlib import Path
 
 import mmcv
 import numpy as np
 import torch
+from mmengine.config import Config
 from mmengine.dataset import pseudo_collate
 from mmseg.datasets.transforms import PackSegInputs
 
@@ -25,6 +27,22 @@ def read_image(path: str | Path) -> np.ndarray:
     if image is None:
         raise ConfigError(f'{path} cannot be read as an image.')
     return image
+
+
+def default_size(cfg: Config) -> int | None:
+    """Return the side to which a config's networks want images resized.
+
+    It is the ``crop_size`` of the training, or what the backbone is built
+    for (``image_size``, or ``in_features`` of a perceptron); None where any
+    size will do.
+    """
+    crop, backbone = cfg.get('crop_size'), cfg.model.get('backbone', {})
+    if isinstance(crop, int):
+        return crop
+    if backbone.get('in_features'):
+        mean = cfg.model.get('data_preprocessor', {}).get('mean', [0])
+        return math.isqrt(backbone.in_features // len(mean))
+    return backbone.get('image_size')
 
 
 def is_classifier(loaded: StepModel) -> bool:
@@ -64,14 +82,13 @@ def segment_by_step(run: Run, image: np.ndarray,
         run (Run): A segmentation, with its weights at hand.
         image (np.ndarray): BGR, (H, W, 3), uint8.
         size (int, optional): See :func:`segment_image`. Defaults to the
-            config's ``crop_size``.
+            config's, see :func:`default_size`.
     """
     if run.record.content['task'] != 'segmentation' or not run.record.steps:
         raise ConfigError(f'{run.folder} holds no finished step of a '
                           'segmentation.')
     cfg = config_of(run)
-    crop = cfg.get('crop_size')
-    size = size or (crop if isinstance(crop, int) else None)
+    size = size or default_size(cfg)
     views = []
     for entry in run.record.steps:
         loaded = load_step_model(cfg, run.folder / entry['checkpoint'])
@@ -100,7 +117,8 @@ def classify_image(loaded: StepModel, image: np.ndarray,
     """
     from mmpretrain.structures import DataSample
     if size is not None:
-        image = mmcv.imresize(image, (size, size))
+        source = loaded.cfg.test_dataloader.dataset.dataset
+        image = _fitted(image, size, source.get('pad', 0))
     pre = loaded.model.data_preprocessor
     if not pre.to_rgb:  # trained on RGB, or on grey values
         image = image[..., ::-1]
@@ -121,3 +139,10 @@ def classify_image(loaded: StepModel, image: np.ndarray,
     names = loaded.classes or [str(i) for i in range(len(result.pred_score))]
     pairs = zip(names, result.pred_score.tolist(), strict=True)
     return sorted(pairs, key=lambda pair: -pair[1])
+
+
+def _fitted(image: np.ndarray, side: int, pad: int) -> np.ndarray:
+    """Resize an image to a square; a black frame of its dataset counts."""
+    inner = side - 2 * pad
+    return np.pad(mmcv.imresize(image, (inner, inner)),
+                  ((pad, pad), (pad, pad), (0, 0)))

@@ -22,6 +22,9 @@ TOP = 5
 # each network is read once; a sequence has rarely more steps
 KEPT = 16
 NEWEST = -1
+# small images are enlarged, with sharp edges
+STYLE = ('<style>.trial img { width: 100%; max-height: 60vh; '
+         'object-fit: contain; image-rendering: pixelated; }</style>')
 
 
 class StepTrials:
@@ -30,8 +33,7 @@ class StepTrials:
     Args:
         run (Run): With its weights at hand.
         size (int, optional): Side to which images are resized. Defaults to
-            the config's ``crop_size``, and for classifiers without one to
-            their ``image_size``.
+            the config's, see :func:`~.inference.default_size`.
     """
 
     def __init__(self, run: Run, size: int | None = None) -> None:
@@ -39,9 +41,7 @@ class StepTrials:
             raise RecordError(f'{run.folder} has no finished step.')
         self.run = run
         self.cfg = config_of(run)
-        crop = self.cfg.get('crop_size')
-        self.size = size or (crop if isinstance(crop, int) else None) or (
-            self.cfg.model.get('backbone', {}).get('image_size'))
+        self.size = size or inference.default_size(self.cfg)
         self.steps = run.record.finished_steps
         self.load = lru_cache(KEPT)(self._load)
 
@@ -106,7 +106,7 @@ def legend_html(classes: list[tuple]) -> str:
     """Write (name, colour, share) as a list; what is absent is faint."""
     items = ''.join(
         f'<li style="display:flex;align-items:center;gap:.4rem;'
-        f'opacity:{1 if share else .6}">'
+        f'margin:0;opacity:{1 if share else .7}">'
         f'<span style="width:.9rem;height:.9rem;border-radius:3px;'
         f'border:1px solid #888;background:{colour}"></span>'
         f'{html.escape(name)} {100 * share:.0f} %</li>'
@@ -127,10 +127,12 @@ def build_page(trials: StepTrials) -> object:
     gr = _gradio()
     lay_out = _segmentation if trials.segments else _classification
     with gr.Blocks(title=trials.title) as page:
+        gr.HTML(STYLE, padding=False)
         gr.Markdown(f'# {trials.title}')
         with gr.Row():
             with gr.Column():
-                image = gr.Image(label='Image', image_mode='RGB')
+                image = gr.Image(label='Image', image_mode='RGB',
+                                 elem_classes='trial')
                 step = gr.Slider(
                     trials.steps[0], trials.steps[-1], trials.steps[-1],
                     step=1, label='After step',
@@ -143,7 +145,8 @@ def build_page(trials: StepTrials) -> object:
 
 
 def _segmentation(gr, trials: StepTrials, image, step) -> tuple:
-    shown = gr.Image(label='Prediction', interactive=False)
+    shown = gr.Image(label='Prediction', interactive=False,
+                     elem_classes='trial')
     legend = gr.HTML()
 
     def answer(image, step):

@@ -102,7 +102,7 @@ def test_missing_file_is_named(folder, name, what):
 
 def test_colour_mask_is_refused(folder):
     Image.fromarray(np.zeros((4, 4, 3), np.uint8)).save(folder / 'a.png')
-    with pytest.raises(ValueError, match=r'a.png holds uint8 of shape \(4, 4, 3\)'):
+    with pytest.raises(ValueError, match=r'a.png holds uint8 of .*4, 3\)'):
         index(folder, 'abc')
 
 

@@ -9,7 +9,7 @@ import torch
 from mmengine.config import Config
 
 from mmseg_spwc.datasets import steady_worker_init
-from mmseg_spwc.engine.distribution import distribute
+from mmseg_spwc.engine.distribution import SHARDED, distribute
 from mmseg_spwc.engine.guards import GUARDS, add_guards
 
 
@@ -87,6 +87,13 @@ def test_workers_survive_the_first_sigterm_only():
     (False, 1, {}, {}),
     (False, 2, {}, dict(model_wrapper_cfg=dict(
         type='MMDistributedDataParallel', device_ids=None))),
+    (False, 2, dict(model_wrapper_cfg=dict(type='Mine')),
+     dict(model_wrapper_cfg=dict(type='Mine'))),
+    # one process could store its share only
+    (False, 2, dict(model_wrapper_cfg=dict(type=SHARDED),
+                    default_hooks=dict(checkpoint=dict(interval=1))),
+     dict(model_wrapper_cfg=dict(type=SHARDED),
+          default_hooks=dict(checkpoint=None))),
 ])
 def test_batch_norm_over_processes(monkeypatch, cuda, world_size, given,
                                    expected):

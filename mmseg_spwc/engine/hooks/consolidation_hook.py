@@ -123,7 +123,6 @@ class ConsolidationHook(Hook):
         self._optim_wrapper.observe(params, self.importance)
         if self.step > 0:
             self._hold()
-        runner.message_hub.update_info('consolidation', self._kept())
 
     def after_train_iter(self, runner, batch_idx, data_batch=None,
                          outputs=None) -> None:
@@ -161,6 +160,7 @@ class ConsolidationHook(Hook):
                         importances=importances)
         if is_main_process():
             self.store.save(self.step, importances, params)
+        runner.message_hub.update_info('consolidation', self._kept())
         barrier()
 
     def _find_place(self, runner) -> None:

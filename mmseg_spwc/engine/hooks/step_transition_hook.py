@@ -14,6 +14,7 @@ from mmseg_spwc.registry import HOOKS, MODELS
 from ..checkpoint import load_step
 from ..config_keys import input_errors
 from ..plain_loading import load_plain
+from ..sharded_model import ShardedModel
 
 
 @HOOKS.register_module()
@@ -56,6 +57,10 @@ class StepTransitionHook(Hook):
                 self._give_first_weights(student, runner.cfg.model)
         if self.previous is not None and student.needs_teacher:
             self.ensure_teacher(runner)
+
+    def after_train(self, runner) -> None:
+        if isinstance(runner.model, ShardedModel):
+            runner.model.gather()
 
     def ensure_teacher(self, runner) -> None:
         """Build the model of the step before, unless it is there already."""
