@@ -100,9 +100,8 @@ def build_source(config: dict):
     """Build the data set that a step is cut out of.
 
     Raises:
-        ValueError: If it is empty, or its pipeline loads no masks.
+        ValueError: If it is empty.
     """
-    insert_label_map(pipeline_of(config), [])
     try:
         return DATASETS.build(config)
     except ValueError as error:

@@ -79,6 +79,11 @@ def load_config(args: Namespace) -> Config:
     if getattr(args, 'cfg_options', None):
         with input_errors('--cfg-options'):
             cfg.merge_from_dict(args.cfg_options)
+    if not cfg.get('runner_type'):
+        raise ConfigError(
+            f'{args.config} is no config of a sequence: let it inherit '
+            'configs/_base_/default_runtime.py, or set '
+            "runner_type='mmseg_spwc.ContinualRunner'.")
     name = Path(args.config).stem
     cfg.work_dir = getattr(args, 'work_dir', None) or cfg.get(
         'work_dir') or f'work_dirs/{name}'

@@ -8,6 +8,7 @@ from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.scenario import Scenario, build_scenario
 
 from .config_keys import KEYS, ConfigError, overrides
+from .formatted_config import FormattedConfig
 from .guards import add_guards
 from .problems import problem_of
 
@@ -54,7 +55,7 @@ def step_config(cfg: Config,
     method = cfg['method']
     stage = 'first' if step == 0 or method.get('restart') else 'later'
     base = {k: v for k, v in cfg.to_dict().items() if k not in KEYS}
-    out = Config(copy.deepcopy(base), filename=cfg.filename)
+    out = FormattedConfig(copy.deepcopy(base), filename=cfg.filename)
     seed = (cfg.get('randomness') or {}).get('seed') or 0
     problem = problem_of(scenario)
     problem.set_model(out, cfg, scenario, step)

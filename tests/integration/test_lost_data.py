@@ -6,7 +6,7 @@ from pathlib import Path
 
 import mishaps  # noqa: F401
 import pytest
-from digit_runs import ROOT, plain_text_of_configs  # noqa: F401
+from digit_runs import ROOT
 
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.engine.data_loss import DataLost

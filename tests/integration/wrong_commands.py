@@ -53,6 +53,8 @@ COMMANDS = [Row(*row) for row in (
      'none.py.*: correct it or the _base_ file'),
     ('config that fails', train_file('model = dict(x=1 / 0)\n'),
      'ZeroDivisionError: .*: correct it'),
+    ('config of no sequence', train_file('model = dict(x=1)\n'),
+     'is no config of a sequence: let it inherit'),
     ('unknown launcher', tool('train', DEMO, '--launcher', 'sge'),
      "invalid choice: 'sge' .choose from"),
     ('launcher without a GPU', tool('train', DEMO, '--launcher', 'mpi'),

@@ -11,6 +11,8 @@ from mmseg_spwc.datasets.continual_seg import (
     check_label_values,
     choose,
     index_of,
+    insert_label_map,
+    pipeline_of,
 )
 from mmseg_spwc.evaluation.segmentation import group_means, step_means
 from mmseg_spwc.scenario import Scenario
@@ -96,6 +98,7 @@ class Segmentation(Problem):
             index, _ = index_of(
                 build_source(source), source, loader.dataset.cache_dir)
             check_label_values(index, scenario)
+            insert_label_map(pipeline_of(source), [])  # or say why not
             indices[role] = index
         counts = {
             step: {
