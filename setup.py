@@ -39,5 +39,7 @@ if __name__ == '__main__':
             'cls': requirements('cls'),
             'optional': requirements('optional'),
             'tests': requirements('tests'),
+            'trackers': requirements('trackers'),
+            'web': requirements('web'),
         },
         zip_safe=False)

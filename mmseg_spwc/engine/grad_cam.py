@@ -71,7 +71,8 @@ def cam_rows(run: Run, count: int, layer: str | None = None) -> list[CamRow]:
         cells = [_cell(loaded, module, dataset[place], unit)
                  for place in samples_of(loaded, dataset, unit)[:count]]
         rows.append(CamRow(
-            f'{title}: {unit.name} ({100 * unit.psi:.0f} %)', cells))
+            f'{title}: {unit.name}, held-out score '
+            f'{100 * unit.psi:.0f} %', cells))
     return rows
 
 
@@ -87,6 +88,10 @@ def find_layer(model: nn.Module, name: str | None) -> nn.Module:
         if any(isinstance(m, nn.Conv2d) for m in child.modules())
         and not isinstance(child, nn.ModuleList)
     ]
+    if not stages and not any(
+            isinstance(m, nn.Conv2d) for m in model.modules()):
+        raise ConfigError('Grad-CAM needs maps, and this network has no '
+                          'convolutions: draw a run of another network.')
     if not stages:
         raise ConfigError('The backbone has no stage of convolutions; name a '
                           'layer that gives maps with --layer.')

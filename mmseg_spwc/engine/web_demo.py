@@ -22,9 +22,8 @@ TOP = 5
 # each network is read once; a sequence has rarely more steps
 KEPT = 16
 NEWEST = -1
-# small images are enlarged, with sharp edges
-STYLE = ('<style>.trial img { width: 100%; max-height: 60vh; '
-         'object-fit: contain; image-rendering: pixelated; }</style>')
+# small images are drawn at least this large
+SHOWN = 384
 
 
 class StepTrials:
@@ -102,6 +101,12 @@ class StepTrials:
         return scenario.permute or scenario.heads == 'task'
 
 
+def enlarged(image: np.ndarray) -> np.ndarray:
+    """Repeat the pixels of a small image; its edges stay sharp."""
+    times = max(1, SHOWN // max(image.shape[:2]))
+    return image.repeat(times, 0).repeat(times, 1)
+
+
 def legend_html(classes: list[tuple]) -> str:
     """Write (name, colour, share) as a list; what is absent is faint."""
     items = ''.join(
@@ -127,12 +132,10 @@ def build_page(trials: StepTrials) -> object:
     gr = _gradio()
     lay_out = _segmentation if trials.segments else _classification
     with gr.Blocks(title=trials.title) as page:
-        gr.HTML(STYLE, padding=False)
         gr.Markdown(f'# {trials.title}')
         with gr.Row():
             with gr.Column():
-                image = gr.Image(label='Image', image_mode='RGB',
-                                 elem_classes='trial')
+                image = gr.Image(label='Image', image_mode='RGB')
                 step = gr.Slider(
                     trials.steps[0], trials.steps[-1], trials.steps[-1],
                     step=1, label='After step',
@@ -145,15 +148,14 @@ def build_page(trials: StepTrials) -> object:
 
 
 def _segmentation(gr, trials: StepTrials, image, step) -> tuple:
-    shown = gr.Image(label='Prediction', interactive=False,
-                     elem_classes='trial')
+    shown = gr.Image(label='Prediction', interactive=False)
     legend = gr.HTML()
 
     def answer(image, step):
         if image is None:
             return None, ''
         drawn, classes = trials.segment(image, int(step))
-        return drawn, legend_html(classes)
+        return enlarged(drawn), legend_html(classes)
 
     return [image, step], [shown, legend], answer
 

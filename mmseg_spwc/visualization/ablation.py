@@ -19,24 +19,37 @@ def by_setting(comparison: Comparison,
     Returns:
         dict[str, list[Record]]: The records that have got furthest, by
         setting, those without it last. Runs of several base methods are
-        kept apart and named.
+        kept apart and named, and so are runs with the same setting and seed,
+        which differ in something else.
 
     Raises:
         RecordError: If all records have the same setting.
     """
     found: dict = {}
     last = comparison.steps[-1] if comparison.steps else None
-    for run in comparison.runs:
-        if run.record.steps and run.record.finished_steps[-1] == last:
-            key = (_base_method(run.record), question(run.record))
-            found.setdefault(key, []).append(run.record)
+    for group in comparison.groups:
+        for record in group.records:
+            if record.steps and record.finished_steps[-1] == last:
+                key = (_base_method(record), question(record))
+                found.setdefault(key, {}).setdefault(
+                    group.label, []).append(record)
     if len({answer for _, answer in found}) < 2:
         raise RecordError('An ablation needs finished runs that differ in '
                           'the setting; these do not.')
     bases = list(dict.fromkeys(base for base, _ in found))
     order = sorted(found, key=lambda key: (
         bases.index(key[0]), key[1] is None, key[1]))
-    return {_label(key, len(bases) > 1): found[key] for key in order}
+    result = {}
+    for key in order:
+        result.update(_seeds(_label(key, len(bases) > 1), found[key]))
+    return result
+
+
+def _seeds(label: str, groups: dict[str, list]) -> dict[str, list]:
+    """One entry if the records are seeds of one thing, else one a group."""
+    together = sum(groups.values(), [])
+    seeds = [record.content['run']['seed'] for record in together]
+    return {label: together} if len(set(seeds)) == len(seeds) else groups
 
 
 def _base_method(record: Record) -> str:

@@ -53,6 +53,13 @@ def numbered_classes(record: Record) -> list[str]:
     return [f'{i} {name}' for i, name in enumerate(names)]
 
 
+def unit_name(record: Record, step: int) -> str:
+    """What to call that which a step brought."""
+    if is_classification(record):
+        return f'task {step + 1}'
+    return f'step {step}'
+
+
 def unit_scores(record: Record, entry: dict) -> list:
     """Score of what each step so far brought, after a step.
 

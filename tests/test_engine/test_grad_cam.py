@@ -67,6 +67,9 @@ def test_layers():
     assert find_layer(model, 'backbone.0') is model.backbone[0]
     with pytest.raises(ConfigError, match='no layer'):
         find_layer(model, 'backbone.x')
-    model.backbone = nn.Sequential(nn.Linear(2, 2))
+    model.backbone = nn.Sequential(nn.ModuleList([nn.Conv2d(3, 4, 1)]))
     with pytest.raises(ConfigError, match='--layer'):
+        find_layer(model, None)
+    model.backbone = nn.Sequential(nn.Linear(2, 2))
+    with pytest.raises(ConfigError, match='no convolutions'):
         find_layer(model, None)

@@ -92,6 +92,16 @@ def test_methods_of_an_ablation_are_kept_apart():
         by_setting(comparison_of(segmentation()), k_of)
 
 
+def test_runs_of_one_seed_are_no_seeds_of_each_other():
+    """The whiskers are over seeds, not over other differences."""
+    found = by_setting(comparison_of(
+        segmentation('RCIL+spWC', self_paced="rule='spwc'"),
+        segmentation('RCIL+spWC (protected)', self_paced="rule='spwc'"),
+        segmentation('RCIL')), rule_of)
+    assert {k: len(v) for k, v in found.items()} == {
+        'RCIL+spWC': 1, 'RCIL+spWC (protected)': 1, 'none': 1}
+
+
 def test_k_table(tmp_path):
     records = [segmentation('RCIL+spWC', k, self_paced=f'{k=}')
                for k in (4, 2, 10)]

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from mmseg_spwc.record import RecordError
 
 from ..runs import Comparison
-from .style import panels, styled
+from .style import styled, wrapped
 
 
 @styled
@@ -20,7 +20,7 @@ def draw(comparison: Comparison) -> Figure:
     if not chosen:
         raise RecordError('The records hold no loss curves; they are kept by '
                           'runs of this version.')
-    figure, axes = panels(len(chosen), width=2.6, height=2.2)
+    figure, axes = wrapped(len(chosen), 2.6, 2.2)
     shades = matplotlib.colormaps['cividis']
     for panel, (group, record) in zip(axes, chosen, strict=True):
         last = max(1, len(record.steps) - 1)

@@ -7,7 +7,7 @@ from mmseg_spwc.record import RecordError
 
 from ..palette import colour
 from ..runs import Comparison, Run
-from .style import MARKERS, count_axis, panels, styled
+from .style import MARKERS, count_axis, styled, wrapped
 
 FOLDER = 'consolidation'
 
@@ -22,7 +22,7 @@ def draw(comparison: Comparison) -> Figure:
     if not chosen:
         raise RecordError(f'None of the runs has a folder {FOLDER!r} with '
                           'importances: draw runs of EWC, MAS or their kin.')
-    figure, axes = panels(len(chosen), width=2.8, height=2.2)
+    figure, axes = wrapped(len(chosen), 2.6, 2.2)
     for panel, (label, importance, difficulty) in zip(axes, chosen,
                                                       strict=True):
         tasks = range(1, len(importance) + 1)

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from mmseg_spwc.record import Record, RecordError
 
 from ..runs import Comparison
-from .style import panels, styled
+from .style import styled, wrapped
 
 
 @styled
@@ -21,15 +21,15 @@ def draw(comparison: Comparison) -> Figure:
                           'with spWC.')
     tables = [weights(record) for _, record in chosen]
     height = max(len(t) for t in tables)
-    figure, axes = panels(len(chosen), width=2.8, height=.9 + .14 * height)
+    figure, axes = wrapped(len(chosen), 2.8, .9 + .14 * height)
     top = max(1., *(np.nanmax(t) for t in tables))
     for panel, table, (group, record) in zip(axes, tables, chosen,
                                              strict=True):
         image = panel.imshow(table, vmin=0, vmax=top, aspect='auto')
         steps = [s['step'] for s in record.steps if s.get('priority')]
-        panel.set_xticks(range(len(steps)), [str(s) for s in steps])
+        panel.set_xticks(range(len(steps)), [str(s + 1) for s in steps])
         panel.set_yticks(range(len(table)), _names(record, len(table)))
-        panel.set(xlabel='while learning step', title=group.label)
+        panel.set(xlabel='while learning task', title=group.label)
         panel.grid(False)
     figure.colorbar(image, ax=axes, label='v')
     return figure
@@ -48,4 +48,4 @@ def _names(record: Record, count: int) -> list[str]:
     entry = next(s for s in record.steps if s.get('priority'))
     if entry['priority']['unit'] == 'class':
         return max((s['classes'] for s in record.steps), key=len)[:count]
-    return [f'step {t}' for t in range(count)]
+    return [f'task {t + 1}' for t in range(count)]

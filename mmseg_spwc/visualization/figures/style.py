@@ -59,6 +59,23 @@ def panels(columns: int = 1, rows: int = 1, width: float = COLUMN,
     return figure, list(axes.flat)
 
 
+def wrapped(count: int, width: float, height: float,
+            most: int = 3) -> tuple[Figure, list[Axes]]:
+    """A figure with at most ``most`` panels beside each other.
+
+    Args:
+        count (int): Panels in all.
+        width (float): Of one panel, in inches.
+        height (float): Of one panel, in inches.
+        most (int): Panels in a row.
+    """
+    columns = min(count, most)
+    figure, axes = panels(columns, -(-count // columns), width, height)
+    for spare in axes[count:]:
+        spare.set_axis_off()
+    return figure, axes[:count]
+
+
 def count_axis(axes: Axes, label: str) -> None:
     """Label the horizontal axis, with ticks at whole numbers only."""
     axes.set_xlabel(label)
@@ -78,7 +95,8 @@ def line(axes: Axes, group: Group, x: Sequence, values: Sequence[Spread],
     shade = colour(group.index)
     axes.plot(places, means, color=shade, label=group.label,
               marker=MARKERS[group.index % len(MARKERS)],
-              linestyle=LINES[group.index // len(MARKERS) % len(LINES)])
+              # lines that coincide are still seen
+              linestyle=LINES[group.index % len(LINES)])
     if any(spreads):
         axes.fill_between(
             places, [m - s for m, s in zip(means, spreads, strict=True)],

@@ -1,17 +1,26 @@
 """What later steps cost the earlier ones."""
+import math
+
 from mmseg_spwc.record import Record
 
 from ..runs import Comparison
-from ..scores import matrix, unit_scores
+from ..scores import matrix, unit_name, unit_scores
 from ..tables import percent
 from .chart import Chart
 from .heat_map import heat_map
 
 
 def charts(comparison: Comparison) -> list[Chart]:
-    """Return one matrix for each run that has more than one step."""
+    """Return one matrix for each run that has more than one step.
+
+    All have the same colours: the brightest is the most that any run lost,
+    rounded up to tens.
+    """
+    found = [value for run in comparison.runs for row in lost(run.record)
+             for value in row if value is not None]
+    top = 10 * max(1, math.ceil(10 * max(found, default=0.)))
     return [
-        _chart(run.record, group.run_label(run), group.key)
+        _chart(run.record, group.run_label(run), group.key, top)
         for group in comparison.groups for run in group.runs
         if len(lost(run.record)) > 1
     ]
@@ -44,7 +53,7 @@ def lost(record: Record) -> list[list]:
     return rows
 
 
-def _chart(record: Record, label: str, key: str) -> Chart:
+def _chart(record: Record, label: str, key: str, top: int) -> Chart:
     rows = lost(record)
     columns = [unit_scores(record, entry) for entry in record.steps]
     hover = [[
@@ -55,9 +64,10 @@ def _chart(record: Record, label: str, key: str) -> Chart:
     text = [['' if v is None else f'{100 * v:.0f}' for v in row]
             for row in rows]
     drawn = heat_map(
-        [f'step {j}' for j in range(len(rows))], record.finished_steps,
+        [unit_name(record, j) for j in range(len(rows))],
+        record.finished_steps,
         [[None if v is None else 100 * v for v in row] for row in rows],
-        hover, 100, 'points lost', text)
+        hover, top, 'points lost', text)
     return Chart(_title(record, label), drawn,
                  f'Matrix of points lost by each step of {label}.', key)
 

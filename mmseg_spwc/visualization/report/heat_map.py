@@ -7,7 +7,8 @@ from .chart import figure, plain, step_axis
 
 def heat_map(rows: list[str], steps: list[int], values: list[list],
              hover: list[list[str]], top: float, title: str,
-             text: list[list[str]] | None = None) -> go.Figure:
+             text: list[list[str]] | None = None,
+             bottom: float = 0.) -> go.Figure:
     """Draw values by row and step.
 
     Args:
@@ -19,10 +20,11 @@ def heat_map(rows: list[str], steps: list[int], values: list[list],
         top (float): The value of the brightest colour.
         title (str): What the colours mean.
         text (list[list[str]], optional): What stands in the cells.
+        bottom (float): The value of the darkest colour.
     """
     names = [plain(name) for name in rows]
     trace = go.Heatmap(
-        x=[str(s) for s in steps], y=names, z=values, zmin=0, zmax=top,
+        x=[str(s) for s in steps], y=names, z=values, zmin=bottom, zmax=top,
         text=text or [[''] * len(steps) for _ in rows],
         texttemplate='%{text}', customdata=hover, colorscale=SEQUENTIAL,
         xgap=1, ygap=1, hoverongaps=False,

@@ -31,8 +31,8 @@ SECTIONS = (
     ('steps', 'Scores by step', step_scores,
      'Test score over everything learnt so far. Bands are one standard '
      'deviation over seeds.', ''),
-    ('classes', 'Every class over the steps', class_heat_map,
-     'A row that darkens from left to right is a class that is forgotten.',
+    ('classes', 'Every class or task over the steps', class_heat_map,
+     'A row that darkens from left to right is one that is forgotten.',
      'No run has finished a step.'),
     ('forgetting', 'Forgetting', forgetting,
      'Points by which what a step brought is below its best, after each '

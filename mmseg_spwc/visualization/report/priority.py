@@ -2,7 +2,7 @@
 from mmseg_spwc.record import Record
 
 from ..runs import Comparison
-from ..scores import numbered_classes
+from ..scores import numbered_classes, unit_name
 from .chart import Chart
 from .heat_map import heat_map
 
@@ -36,7 +36,7 @@ def _chart(record: Record, label: str, key: str) -> Chart:
 def _names(record: Record, unit: str, height: int) -> list[str]:
     if unit == 'class':
         return numbered_classes(record)[:height]
-    return [f'step {t}' for t in range(height)]
+    return [unit_name(record, t) for t in range(height)]
 
 
 def _at(values: list, index: int) -> float | None:

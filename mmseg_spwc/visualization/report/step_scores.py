@@ -16,10 +16,14 @@ def charts(comparison: Comparison) -> list[Chart]:
         for group, found in zip(comparison.groups, values, strict=True)
         for trace in method_lines(group, _percent(found), ' %')
     ]
+    # close lines high up need the room that zero would take
+    means = [v.mean for found in values for v in found.values()
+             if v.mean is not None]
+    high = bool(means) and 2 * min(means) > max(means)
     drawn = figure(
         traces, 400, xaxis=step_axis(steps),
         yaxis=dict(title=f'{name} of all learnt so far, %',
-                   rangemode='tozero'))
+                   rangemode='normal' if high else 'tozero'))
     table = Table('after step', [Column(str(s)) for s in steps],
                   [group.label for group in comparison.groups],
                   [[found[s] for s in steps] for found in values])
