@@ -10,6 +10,8 @@ from pathlib import Path
 
 from mmengine.dist import broadcast_object_list, is_main_process
 
+from mmseg_spwc.utils.files import remove_leftovers
+
 from .config_keys import ConfigError
 
 FILE_NAME = 'run.lock'
@@ -21,7 +23,8 @@ def run_lock(work_dir: str | Path) -> Iterator[None]:
 
     The first rank creates ``run.lock`` with its process id, host and start
     time, and removes it when the block ends in whatever way. A lock whose
-    process is gone, after a kill or a reboot, is replaced.
+    process is gone, after a kill or a reboot, is replaced, and files that it
+    had not finished writing are removed.
 
     Args:
         work_dir (str | Path): The folder; made if it is not there.
@@ -51,13 +54,15 @@ def _take(path: Path) -> None:
     with _one_at_a_time(path.parent):
         if path.exists():
             _refuse_unless_stale(path)
+            remove_leftovers(path.parent)
             path.unlink()
+        text = json.dumps(_describe(os.getpid()))
         try:
             handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
         except FileExistsError as error:  # where folders cannot be locked
             raise _refusal(path, 'just now by another run') from error
-        with os.fdopen(handle, 'w') as file:
-            json.dump(_describe(os.getpid()), file)
+        os.write(handle, text.encode())  # at once: a kill may come
+        os.close(handle)
 
 
 @contextlib.contextmanager

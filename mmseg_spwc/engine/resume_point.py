@@ -72,6 +72,13 @@ def find_resume_point(folder: str | Path) -> str | None:
     return box[0]
 
 
+def remove_resume_points(folder: Path) -> None:
+    """Remove what only served to resume inside a step that is finished."""
+    for pattern in (*PATTERNS, 'last_checkpoint'):
+        for path in folder.glob(pattern):
+            path.unlink()
+
+
 def _newest(folder: Path) -> str | None:
     best, done = None, -1
     found = _candidates(folder)

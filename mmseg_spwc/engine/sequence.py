@@ -36,7 +36,7 @@ from .lock import run_lock
 from .open_record import open_record
 from .preflight import plan_steps
 from .problems import problem_of
-from .resume_point import find_resume_point
+from .resume_point import find_resume_point, remove_resume_points
 from .step_config import checkpoint_path, scenario_of, step_config
 from .stop_request import stop_requests
 from .summary import print_step, print_table
@@ -103,6 +103,8 @@ class ContinualRunner:
         for step in self.steps:
             if step not in record.finished_steps:
                 self._run_step(record, plan, step)
+            if is_main_process():
+                remove_resume_points(self.work_dir / f'step_{step:02d}')
         if is_main_process() and record.content['status'] != 'finished':
             record.finish()
             record.write(self.work_dir)
@@ -169,7 +171,6 @@ class ContinualRunner:
             entry, self.problem.summary([*record.steps, entry]))
         if is_main_process():
             record.write(self.work_dir)
-            _remove_scratch(Path(cfg.work_dir))
         barrier()
         print_step(record, step)
         release(runner)
@@ -218,13 +219,6 @@ def _network(runner: Runner) -> torch.nn.Module:
 def _load(runner: Runner, state: dict, path: str) -> None:
     _network(runner).to_plain()
     load_weights(_network(runner), state, path)
-
-
-def _remove_scratch(folder: Path) -> None:
-    """Remove what only served to resume inside a step that is finished."""
-    for path in (*folder.glob('epoch_*.pth'), *folder.glob('iter_*.pth'),
-                 folder / 'last_checkpoint'):
-        path.unlink(missing_ok=True)
 
 
 def _plain_meta(runner: Runner) -> dict:

@@ -9,6 +9,8 @@ from pathlib import Path
 import safetensors.torch
 import torch
 
+SUFFIX = '.part'  # of files that are not complete yet
+
 
 @contextlib.contextmanager
 def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
@@ -25,7 +27,8 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f'.{path.name}.', dir=path.parent)
+    handle, name = tempfile.mkstemp(
+        prefix=f'.{path.name}.', suffix=SUFFIX, dir=path.parent)
     os.close(handle)
     temporary = Path(name)
     try:
@@ -37,6 +40,17 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def remove_leftovers(folder: str | os.PathLike) -> None:
+    """Remove what a process that was killed had not finished writing.
+
+    Args:
+        folder (str | os.PathLike): Searched with all below it; nobody may be
+            writing there.
+    """
+    for path in Path(folder).rglob(f'.*{SUFFIX}'):
+        path.unlink(missing_ok=True)
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:

@@ -60,7 +60,7 @@ def test_a_sequence_remembers_and_repeats_itself(alife_m, monkeypatch):
     monkeypatch.setattr(
         FeatureReplayHook, 'after_train',
         _keeping(FeatureReplayHook.after_train, trained))
-    monkeypatch.setattr(sequence, '_remove_scratch', lambda folder: None)
+    monkeypatch.setattr(sequence, 'remove_resume_points', lambda folder: None)
     record = ContinualRunner(cfg).train()
     assert record.finished_steps == [0, 1, 2]
 

@@ -102,6 +102,8 @@ def assert_equal(a: Config, b: Config) -> None:
     for step in range(3):
         assert same(weights(a, step), weights(b, step)), step
     assert content(a) == content(b)
+    assert not list(Path(b.work_dir).rglob('.*'))  # nothing half written
+    assert not list(Path(b.work_dir).glob('step_*/epoch_*.pth'))
     tables = [Path(cfg.work_dir, 'results.csv').read_text().splitlines()
               for cfg in (a, b)]
     assert len(tables[0]) == len(tables[1])
@@ -120,7 +122,7 @@ def test_kills_at_random_moments(make):
     whole, dice = make('whole'), random.Random(0)
     began = time.monotonic()
     assert not was_killed(live(whole), whole)
-    duration = time.monotonic() - began
+    longest = 0.6 * (time.monotonic() - began)
     kills = runs = 0
     while kills < KILLS:
         cfg = make(f'broken_{runs}')
@@ -128,10 +130,11 @@ def test_kills_at_random_moments(make):
         while dead:
             process = live(cfg)
             if kills < KILLS:
-                process.join(dice.uniform(0.05, 0.6) * duration)
+                process.join(dice.uniform(0.1, 1) * longest)
                 process.kill()
             dead = was_killed(process, cfg)
             kills += dead
+        longest /= 2  # it came through: kill the next one sooner
         assert_equal(whole, cfg)
         runs += 1
 
@@ -178,7 +181,6 @@ def test_kills_between_all_files(make, tmp_path):
             assert f'replace step_{step:02d}/{name} ' in ' '.join(done)
         assert f'replace record.json {step + 1}' in done
     assert 'replace results.csv 3' in done
-    assert len(done) >= KILLS
 
 
 @pytest.mark.parametrize('rank', [0, 1])

@@ -6,6 +6,7 @@ has a checksum (4 bytes), its length (2), its kind (1: whole, 2: first,
 """
 import json
 import struct
+import time
 
 BLOCK = 32768
 
@@ -30,15 +31,20 @@ def records(path):
             parts = b''
 
 
-def history(path):
-    """The rows of ``wandb.log``, as a list of dicts."""
+def history(path, seconds=30):
+    """The rows of ``wandb.log``, as a list of dicts.
+
+    W&B's own process writes the file and may still do so after
+    ``wandb.finish``; a record of the kind ``exit`` is the last one.
+    """
     from wandb.proto import wandb_internal_pb2 as proto
-    rows = []
-    for content in records(path):
-        record = proto.Record.FromString(content)
-        if record.WhichOneof('record_type') == 'history':
-            rows.append({
-                item.key or '/'.join(item.nested_key):
-                json.loads(item.value_json) for item in record.history.item
-            })
-    return rows
+    end, kinds = time.monotonic() + seconds, []
+    while 'exit' not in kinds:
+        assert time.monotonic() < end, 'W&B did not finish its file'
+        time.sleep(.1)
+        found = [proto.Record.FromString(r) for r in records(path)]
+        kinds = [record.WhichOneof('record_type') for record in found]
+    return [{item.key or '/'.join(item.nested_key):
+             json.loads(item.value_json) for item in record.history.item}
+            for record, kind in zip(found, kinds, strict=True)
+            if kind == 'history']

@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 
 from mmseg_spwc.utils.files import (
     atomic_path,
+    remove_leftovers,
     write_safetensors,
     write_text,
 )
@@ -31,6 +32,19 @@ def test_the_umask_decides_who_may_read(tmp_path):
     (tmp_path / 'b.txt').write_text('x')
     assert (tmp_path / 'a.txt').stat().st_mode == \
         (tmp_path / 'b.txt').stat().st_mode
+
+
+def test_what_a_kill_leaves_is_removed(tmp_path):
+    context = atomic_path(tmp_path / 'deep' / 'a.pth')
+    left = context.__enter__()  # and then it was killed
+    left.write_text('half')
+    for name in ('.hidden', 'a.part'):
+        (tmp_path / name).touch()
+    write_text(tmp_path / 'deep' / 'b.txt', 'whole')
+    remove_leftovers(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == [
+        '.hidden', 'a.part', 'deep']
+    assert os.listdir(tmp_path / 'deep') == ['b.txt']
 
 
 def _without_room(path):

@@ -31,7 +31,9 @@ def draw(comparison: Comparison) -> Figure:
                       [100 * v.mean for _, v in seeded],
                       [100 * v.sd for _, v in seeded], fmt='none',
                       ecolor='black', elinewidth=.8, capsize=2)
-    axes.set_xticks(range(len(found)), list(found))
+    long = sum(map(len, found)) > 36  # more do not fit beside each other
+    axes.set_xticks(range(len(found)), list(found),
+                    **(dict(rotation=20, ha='right') if long else {}))
     axes.set(xlabel='self-paced regulariser',
              ylabel=f'{score_name(comparison.example)} (%)')
     axes.grid(False, axis='x')
