@@ -65,7 +65,15 @@ def test_half_gathered_gradients_are_waited_for(tmp_path):
     assert torch.equal(weights(again), expected)
 
 
-def test_signals_are_given_back(tmp_path):
+@pytest.fixture
+def python_answers_sigint():
+    """A process that a shell starts in the background ignores SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_signals_are_given_back(python_answers_sigint):
     before = [signal.getsignal(s) for s in stop_request.SIGNALS]
     with stop_requests() as request:
         assert signal.getsignal(signal.SIGTERM) == request._note
