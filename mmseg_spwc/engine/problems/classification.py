@@ -1,5 +1,4 @@
 """A sequence of classification tasks."""
-import copy
 from collections.abc import Mapping
 
 from mmengine.config import Config
@@ -14,73 +13,38 @@ from mmseg_spwc.evaluation import (
 from mmseg_spwc.registry import DATASETS
 from mmseg_spwc.scenario import Scenario
 
-from ..config_keys import ConfigError
-from .problem import (
-    Problem,
-    drop_validation,
-    other_metrics,
-    parts_of,
-    set_roles,
-    set_root,
-)
-
-MODELS = ('ImageClassifier', 'ContinualImageClassifier')
-COLLATE = dict(type='mmseg_spwc.collate_batches')
+from .problem import Problem
 
 
 class Classification(Problem):
     """MMPretrain's classifiers and data sets, scored by accuracy."""
 
-    weights_losses = False
+    family = 'mmpretrain'
+    models = ('ImageClassifier', 'ContinualImageClassifier')
+    student = 'mmseg_spwc.ContinualImageClassifier'
+    dataset = 'mmseg_spwc.ContinualClsDataset'
+    metric = 'mmseg_spwc.TaskAccuracy'
 
-    def set_model(self, out: Config, cfg: Config, scenario: Scenario,
+    def fit_model(self, model: Config, cfg: Config, scenario: Scenario,
                   step: int) -> None:
-        if str(out.model.type).rpartition('.')[2] not in MODELS:
-            raise ConfigError(
-                f'The model is a {out.model.type}; a sequence of tasks can '
-                'be trained with mmpretrain configs of type ImageClassifier.')
-        out.model.type = 'mmseg_spwc.ContinualImageClassifier'
-        out.model.channels = list(scenario.channels(step))
-        out.model.per_task = scenario.heads == 'task'
-        out.model.losses = dict(
+        model.per_task = scenario.heads == 'task'
+        model.losses = dict(
             dict(cls=dict(type='mmseg_spwc.TaskCrossEntropyLoss')),
-            **out.model.get('losses', {}))
-        out.model.head.num_classes = scenario.num_channels(step)
+            **model.get('losses', {}))
+        model.head.num_classes = scenario.num_channels(step)
 
-    def set_data(self, out: Config, cfg: Config, scenario: Scenario,
-                 step: int, seed: int) -> None:
+    def fit_loaders(self, out: Config, cfg: Config) -> tuple[dict, dict]:
         train, test = out.train_dataloader, out.test_dataloader
         test.setdefault('batch_size', train.get('batch_size') or 1)
         # no sample is repeated to fill a rank: each counts once
         test.sampler = dict(
             type='DefaultSampler', shuffle=False, round_up=False)
         for loader in (train, test):
-            loader.collate_fn = COLLATE
-        augment = train.dataset.pop('augment', [])
-        scored = copy.deepcopy(train.dataset)
-        pipeline = parts_of(test.dataset)[0].get('pipeline')
-        for part in parts_of(scored) if pipeline else []:
-            part['pipeline'] = copy.deepcopy(pipeline)
-        for dataset in (train.dataset, scored, test.dataset):
-            set_root(dataset, cfg.get('data_root'))
-        heldout = dict(cfg.get('heldout') or {})
-        common = dict(
-            type='mmseg_spwc.ContinualClsDataset',
-            scenario=scenario.to_dict(),
-            step=step,
-            heldout=heldout)
-        set_roles(out, common, scored, seed)
-        train.dataset.augment = augment
-        metric = dict(
-            type='mmseg_spwc.TaskAccuracy',
-            scenario=scenario.to_dict(),
-            step=step)
-        out.val_evaluator = metric
-        others = other_metrics(out.get('test_evaluator'), ())
-        out.test_evaluator = dict(
-            type='mmseg_spwc.BatchEvaluator', metrics=[metric, *others])
-        if not heldout.get('ratio'):
-            drop_validation(out)
+            loader.collate_fn = dict(type='mmseg_spwc.collate_batches')
+        return {}, dict(augment=train.dataset.pop('augment', []))
+
+    def evaluator(self, metrics: list) -> Mapping:
+        return dict(type='mmseg_spwc.BatchEvaluator', metrics=metrics)
 
     def count(self, configs: Mapping[int, Config],
               scenario: Scenario) -> tuple[dict, dict]:

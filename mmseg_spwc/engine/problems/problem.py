@@ -7,6 +7,8 @@ from mmengine.runner import Runner, ValLoop
 
 from mmseg_spwc.scenario import Scenario
 
+from ..config_keys import ConfigError
+
 
 class Problem:
     """Segmentation or classification, as far as the sequence must know.
@@ -14,20 +16,94 @@ class Problem:
     ``set_model`` and ``set_data`` are parts of the pure function
     :func:`~mmseg_spwc.engine.step_config.step_config`; the others count
     before and score after the training of a step.
+
+    Attributes:
+        family: The project whose configs are understood.
+        models: Types of its models that can be trained.
+        student: What is trained in their place.
+        dataset: What cuts the data of a step out of a data set.
+        metric: What scores a step.
+        replaced: Metrics of the config that it replaces.
+        weights_losses: Whether spWC can weight losses, not penalties only.
     """
 
-    # whether spWC can weight the losses of a method without penalties
-    weights_losses = True
+    family: str
+    models: tuple
+    student: str
+    dataset: str
+    metric: str
+    replaced: tuple = ()
+    weights_losses = False
 
     def set_model(self, out: Config, cfg: Config, scenario: Scenario,
                   step: int) -> None:
         """Give the model of ``out`` the channels of the step."""
+        if str(out.model.type).rpartition('.')[2] not in self.models:
+            raise ConfigError(
+                f'The model is a {out.model.type}; a sequence can be trained '
+                f'with {self.family} configs of type {self.models[0]}.')
+        out.model.type = self.student
+        out.model.channels = list(scenario.channels(step))
+        self.fit_model(out.model, cfg, scenario, step)
+
+    def fit_model(self, model: Config, cfg: Config, scenario: Scenario,
+                  step: int) -> None:
+        """Set what else the model of a step needs."""
         raise NotImplementedError
 
     def set_data(self, out: Config, cfg: Config, scenario: Scenario,
                  step: int, seed: int) -> None:
-        """Cut the data of the step out, and choose what scores them."""
+        """Cut the data of the step out, and choose what scores them.
+
+        The validation loader becomes a copy of the test loader over the
+        held-out slice of the training data.
+        """
+        train, test = out.train_dataloader, out.test_dataloader
+        common, special = self.fit_loaders(out, cfg)
+        scored = copy.deepcopy(train.dataset)
+        pipeline = parts_of(test.dataset)[0].get('pipeline')
+        for part in parts_of(scored) if pipeline else ():
+            part['pipeline'] = copy.deepcopy(pipeline)
+        place = dict(scenario=scenario.to_dict(), step=step)
+        heldout = dict(cfg.get('heldout') or {})
+        common = dict(common, type=self.dataset, heldout=heldout, **place)
+        validation = copy.deepcopy(test)
+        for loader, source, role, options in (
+                (train, train.dataset, 'train', dict(special, seed=seed)),
+                (validation, scored, 'heldout', {}),
+                (test, test.dataset, 'test', {})):
+            self.fit_source(source, cfg)
+            loader.dataset = dict(
+                common, dataset=source, role=role, **options)
+        metric = dict(type=self.metric, **place)
+        out.test_evaluator = self.evaluator(
+            [metric, *other_metrics(out.get('test_evaluator'),
+                                    self.replaced)])
+        out.test_cfg = dict(type='TestLoop')
+        out.val_dataloader = out.val_evaluator = out.val_cfg = None
+        if heldout.get('ratio'):
+            out.val_dataloader = validation
+            out.val_evaluator = metric
+            out.val_cfg = dict(type='ValLoop')
+
+    def fit_loaders(self, out: Config, cfg: Config) -> tuple[dict, dict]:
+        """Set what the loaders need.
+
+        Returns:
+            tuple[dict, dict]: Options of a step's data of any role, and of
+            those for training alone.
+        """
         raise NotImplementedError
+
+    def fit_source(self, source: Mapping, cfg: Config) -> None:
+        """Set what the data set inside a step's needs, such as its root."""
+        root = cfg.get('data_root')
+        for part in parts_of(source) if root is not None else ():
+            part['data_root'] = root
+
+    def evaluator(self, metrics: list) -> Mapping | list:
+        """Return the config of what runs the metrics."""
+        return metrics
 
     def count(self, configs: Mapping[int, Config],
               scenario: Scenario) -> tuple[dict, dict]:
@@ -63,32 +139,6 @@ class Problem:
         return self.kpi(runner.val(), runner.val_loop, scenario, step)
 
 
-def set_roles(out: Config, common: dict, scored: Mapping, seed: int) -> None:
-    """Put the step's wrapper around the data set of every loader.
-
-    Args:
-        out (Config): Changed in place; the validation loader becomes a copy
-            of the test loader over the held-out slice.
-        common (dict): The wrapper's config without data set and role.
-        scored (Mapping): The training data set with the test's pipeline.
-        seed (int): Seed of the augmentation.
-    """
-    train, test = out.train_dataloader, out.test_dataloader
-    validation = copy.deepcopy(test)
-    train.dataset = dict(
-        common, dataset=train.dataset, role='train', seed=seed)
-    validation.dataset = dict(common, dataset=scored, role='heldout')
-    test.dataset = dict(common, dataset=test.dataset, role='test')
-    out.val_dataloader = validation
-    out.val_cfg = dict(type='ValLoop')
-    out.test_cfg = dict(type='TestLoop')
-
-
-def drop_validation(out: Config) -> None:
-    """Leave the validation out, where nothing is held out for it."""
-    out.val_dataloader = out.val_evaluator = out.val_cfg = None
-
-
 def other_metrics(evaluator: list | Mapping | None, own: tuple) -> list:
     """Return the metrics of a config, without those that ours replace."""
     if not evaluator:
@@ -100,10 +150,3 @@ def other_metrics(evaluator: list | Mapping | None, own: tuple) -> list:
 def parts_of(dataset: Mapping) -> list:
     """Return the data sets of a ``ConcatDataset``, or the one itself."""
     return dataset.get('datasets') or [dataset]
-
-
-def set_root(dataset: Mapping, root: str | None) -> None:
-    """Set the root of the data."""
-    if root is not None:
-        for part in parts_of(dataset):
-            part['data_root'] = root

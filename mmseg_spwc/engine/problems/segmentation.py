@@ -1,5 +1,4 @@
 """A sequence of segmentation steps."""
-import copy
 import math
 from collections.abc import Mapping
 
@@ -17,76 +16,46 @@ from mmseg_spwc.datasets.continual_seg import (
 from mmseg_spwc.evaluation.segmentation import group_means, step_means
 from mmseg_spwc.scenario import Scenario
 
-from ..config_keys import ConfigError
-from .problem import (
-    Problem,
-    drop_validation,
-    other_metrics,
-    parts_of,
-    set_roles,
-    set_root,
-)
+from .problem import Problem, parts_of
 
 CROPS = ('mmseg_spwc.AreaRandomResizedCrop', 'mmseg_spwc.ShortSideCentreCrop')
-MODELS = ('EncoderDecoder', 'ContinualEncoderDecoder')
 
 
 class Segmentation(Problem):
     """mmseg's segmentors and data sets, scored by IoU."""
 
-    def set_model(self, out: Config, cfg: Config, scenario: Scenario,
+    family = 'mmseg'
+    models = ('EncoderDecoder', 'ContinualEncoderDecoder')
+    student = 'mmseg_spwc.ContinualEncoderDecoder'
+    dataset = 'mmseg_spwc.ContinualSegDataset'
+    metric = 'mmseg_spwc.ContinualIoUMetric'
+    replaced = ('IoUMetric', )
+    weights_losses = True
+
+    def fit_model(self, model: Config, cfg: Config, scenario: Scenario,
                   step: int) -> None:
-        if str(out.model.type).rpartition('.')[2] not in MODELS:
-            raise ConfigError(
-                f'The model is a {out.model.type}; a sequence can be trained '
-                'with mmseg configs of type EncoderDecoder.')
-        out.model.type = 'mmseg_spwc.ContinualEncoderDecoder'
-        out.model.channels = list(scenario.channels(step))
-        out.model.setdefault('losses', {})
+        model.setdefault('losses', {})
         crop = _crop(cfg)
         if crop is not None:
-            out.model.data_preprocessor.size = (crop, crop)
-        heads = [out.model.decode_head]
-        auxiliary = out.model.get('auxiliary_head')
+            model.data_preprocessor.size = (crop, crop)
+        heads = [model.decode_head]
+        auxiliary = model.get('auxiliary_head')
         if auxiliary:
             heads += auxiliary if isinstance(auxiliary, list) else [auxiliary]
         for head in heads:
             head.num_classes = scenario.num_channels(step)
 
-    def set_data(self, out: Config, cfg: Config, scenario: Scenario,
-                 step: int, seed: int) -> None:
-        train, test = out.train_dataloader, out.test_dataloader
-        if not test.get('batch_size'):
-            test.batch_size = 1
-        crop = _crop(cfg)
-        scored = copy.deepcopy(train.dataset)
-        pipeline = parts_of(test.dataset)[0]['pipeline']
-        for part in parts_of(scored):
-            part['pipeline'] = copy.deepcopy(pipeline)
-        for dataset in (train.dataset, scored, test.dataset):
-            set_root(dataset, cfg.get('data_root'))
-            for part in parts_of(dataset):
-                _set_crop(part['pipeline'], crop)
+    def fit_loaders(self, out: Config, cfg: Config) -> tuple[dict, dict]:
+        if not out.test_dataloader.get('batch_size'):
+            out.test_dataloader.batch_size = 1
         for name in ('train_pipeline', 'test_pipeline'):  # inference's
-            _set_crop(out.get(name) or [], crop)
-        heldout = dict(cfg.get('heldout') or {})
-        common = dict(
-            type='mmseg_spwc.ContinualSegDataset',
-            scenario=scenario.to_dict(),
-            step=step,
-            heldout=heldout,
-            cache_dir=cfg.get('cache_dir'))
-        set_roles(out, common, scored, seed)
-        metric = dict(
-            type='mmseg_spwc.ContinualIoUMetric',
-            scenario=scenario.to_dict(),
-            step=step)
-        out.val_evaluator = metric
-        out.test_evaluator = [
-            metric, *other_metrics(out.get('test_evaluator'), ('IoUMetric', ))
-        ]
-        if not heldout.get('ratio'):
-            drop_validation(out)
+            _set_crop(out.get(name) or [], _crop(cfg))
+        return dict(cache_dir=cfg.get('cache_dir')), {}
+
+    def fit_source(self, source: Mapping, cfg: Config) -> None:
+        super().fit_source(source, cfg)
+        for part in parts_of(source):
+            _set_crop(part['pipeline'], _crop(cfg))
 
     def count(self, configs: Mapping[int, Config],
               scenario: Scenario) -> tuple[dict, dict]:
