@@ -30,10 +30,10 @@ def parse_args() -> argparse.Namespace:
 def main() -> int:
     args = parse_args()
     import mmseg_spwc  # noqa: F401
-    from mmseg_spwc.engine import inference
+    from mmseg_spwc.apis import inference
+    from mmseg_spwc.apis.step_model import load_step_model
     from mmseg_spwc.engine.errors import user_errors
     from mmseg_spwc.engine.launch import load_config
-    from mmseg_spwc.engine.step_model import load_step_model
     from mmseg_spwc.utils.files import atomic_path
     from mmseg_spwc.visualization import overlay
     with user_errors():

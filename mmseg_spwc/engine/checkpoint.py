@@ -105,6 +105,18 @@ def load_weights(network: nn.Module, state: dict, path: str | Path) -> None:
         ) from error
 
 
+def check_fits(stamp: Stamp, scenario: Scenario, path: str | Path) -> None:
+    """Check that a checkpoint is one of a scenario's steps.
+
+    Step 0 also fits scenarios that share its classes and setting.
+    """
+    shared = stamp.step == 0 and stamp.base_hash == scenario.base_hash
+    if stamp.scenario_hash != scenario.hash and not shared:
+        raise CheckpointError(
+            f'{path} belongs to another scenario than the config: use the '
+            'config it was trained with.')
+
+
 def check_start(stamp: Stamp, scenario: Scenario, path: str) -> None:
     """Check that a checkpoint can stand for step 0 of a scenario."""
     if stamp.step != 0:

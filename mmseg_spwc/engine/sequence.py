@@ -21,13 +21,14 @@ from mmseg_spwc.registry import RUNNERS
 from .agreement import check_agreement
 from .checkpoint import (
     Stamp,
+    check_fits,
     check_start,
     load_step,
     load_weights,
     save_step,
 )
 from .cleanup import release
-from .config_keys import ConfigError, check_keys, input_errors
+from .config_keys import check_keys, input_errors
 from .config_values import check_values
 from .curves import loss_curves
 from .data_loss import data_losses
@@ -124,12 +125,7 @@ class ContinualRunner:
         init_default_scope(self.cfg.get('default_scope', 'mmseg'))
         content = load_step(checkpoint)
         stamp = content['stamp']
-        if stamp.scenario_hash != self.scenario.hash and not (
-                stamp.step == 0
-                and stamp.base_hash == self.scenario.base_hash):
-            raise ConfigError(
-                f'{checkpoint} belongs to another scenario than the config: '
-                'use the config it was trained with.')
+        check_fits(stamp, self.scenario, checkpoint)
         cfg = step_config(self.cfg, self.scenario, stamp.step,
                           get_world_size())
         cfg.work_dir = f'{self.work_dir}/test_step_{stamp.step:02d}'

@@ -9,6 +9,7 @@ import torch
 from mmengine.dist import all_reduce
 from mmengine.logging import print_log
 
+from .data_loss import WORKER_DIED
 from .stops import Preempted
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -67,7 +68,7 @@ def stop_requests() -> Iterator[StopRequest]:
         yield request
     except RuntimeError as error:
         # a signal to a whole job ends the workers of its data loaders too
-        if request.name is None or 'DataLoader worker' not in str(error):
+        if request.name is None or WORKER_DIED not in str(error):
             raise
         raise Preempted(
             f'{request.name} has ended the workers of a data loader. The '

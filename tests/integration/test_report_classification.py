@@ -8,9 +8,9 @@ import pytest
 import torch
 from digit_runs import digits, train
 
-from mmseg_spwc.engine.galleries import load_run, make_gallery
-from mmseg_spwc.engine.grad_cam import cam_rows, easiest_and_hardest
-from mmseg_spwc.engine.inference import classify_image
+from mmseg_spwc.apis.galleries import load_run, make_gallery
+from mmseg_spwc.apis.grad_cam import cam_rows, easiest_and_hardest
+from mmseg_spwc.apis.inference import classify_image
 from mmseg_spwc.visualization.figures import FIGURES
 from mmseg_spwc.visualization.forecast import next_weights
 from mmseg_spwc.visualization.report import render

@@ -127,7 +127,7 @@ def test_foreign_checkpoint_is_refused(finished, tmp_path):
     with pytest.raises(CheckpointError, match='not the checkpoint'):
         ContinualRunner(finished).test(tmp_path / 'x.pth')
     finished.scenario.setting = 'disjoint'
-    with pytest.raises(ConfigError, match='another scenario'):
+    with pytest.raises(CheckpointError, match='another scenario'):
         ContinualRunner(finished).test(
             f'{finished.work_dir}/step_01/final.pth')
 

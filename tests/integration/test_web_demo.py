@@ -5,9 +5,9 @@ import torch
 from digit_runs import digits, train
 from PIL import Image
 
-from mmseg_spwc.engine import inference, web_demo
+from mmseg_spwc.apis import inference, web_demo
+from mmseg_spwc.apis.step_model import StepModel
 from mmseg_spwc.engine.config_keys import ConfigError
-from mmseg_spwc.engine.step_model import StepModel
 from mmseg_spwc.record import Record, RecordError
 from mmseg_spwc.visualization.runs import Run, load_runs
 

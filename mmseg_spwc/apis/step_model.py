@@ -7,11 +7,10 @@ from mmengine.config import Config
 from mmengine.registry import init_default_scope
 from torch import Tensor, nn
 
+from mmseg_spwc.engine.checkpoint import check_fits, load_step, load_weights
+from mmseg_spwc.engine.config_keys import check_keys, input_errors
+from mmseg_spwc.engine.step_config import scenario_of, step_config
 from mmseg_spwc.registry import MODELS
-
-from .checkpoint import load_step, load_weights
-from .config_keys import ConfigError, check_keys, input_errors
-from .step_config import scenario_of, step_config
 
 
 @dataclass(frozen=True)
@@ -58,10 +57,7 @@ def load_step_model(cfg: Config, checkpoint: str | Path) -> StepModel:
     stamp, meta = content['stamp'], content['meta'].get('dataset_meta', {})
     with input_errors('scenario'):
         scenario = scenario_of(cfg)
-        if list(scenario.channels(stamp.step)) != stamp.channels:
-            raise ConfigError(
-                f'{checkpoint} belongs to another scenario than the config: '
-                'use the config it was trained with.')
+    check_fits(stamp, scenario, checkpoint)
     out = step_config(cfg, scenario, stamp.step)
     model = MODELS.build(out.model)
     model.to_plain()

@@ -11,11 +11,11 @@ from mmengine.dataset import pseudo_collate
 from torch import Tensor, nn
 from torch.utils.data import Dataset
 
+from mmseg_spwc.engine.config_keys import ConfigError
 from mmseg_spwc.record import Record, RecordError
 from mmseg_spwc.visualization.figures.cam_grid import CamRow
 from mmseg_spwc.visualization.runs import Run
 
-from .config_keys import ConfigError
 from .galleries import load_run
 from .inference import is_classifier
 from .step_model import StepModel

@@ -10,11 +10,11 @@ from mmengine.dataset import pseudo_collate
 from mmseg.datasets.transforms import PackSegInputs
 
 from mmseg_spwc.datasets.pixels import PixelOrders
+from mmseg_spwc.engine.config_keys import ConfigError
 from mmseg_spwc.scenario import build_scenario
 from mmseg_spwc.visualization.report.steps_page import StepView
 from mmseg_spwc.visualization.runs import Run
 
-from .config_keys import ConfigError
 from .run_config import config_of
 from .step_model import StepModel, load_step_model
 

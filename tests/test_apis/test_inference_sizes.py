@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from mmengine.config import Config
 
-from mmseg_spwc.engine.inference import _fitted, default_size
+from mmseg_spwc.apis.inference import _fitted, default_size
 
 
 @pytest.mark.parametrize('cfg, side', [

@@ -4,12 +4,12 @@ import pytest
 import torch
 from torch import nn
 
-from mmseg_spwc.engine.config_keys import ConfigError
-from mmseg_spwc.engine.grad_cam import (
+from mmseg_spwc.apis.grad_cam import (
     activation,
     easiest_and_hardest,
     find_layer,
 )
+from mmseg_spwc.engine.config_keys import ConfigError
 from mmseg_spwc.record import Record, RecordError
 
 

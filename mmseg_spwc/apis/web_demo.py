@@ -7,15 +7,15 @@ from functools import lru_cache
 
 import numpy as np
 
+from mmseg_spwc.engine.config_keys import ConfigError
+from mmseg_spwc.engine.step_config import scenario_of
 from mmseg_spwc.record import RecordError
 from mmseg_spwc.visualization.gallery import Gallery
 from mmseg_spwc.visualization.overlay import tinted
 from mmseg_spwc.visualization.runs import Run
 
 from . import inference
-from .config_keys import ConfigError
 from .run_config import config_of
-from .step_config import scenario_of
 from .step_model import StepModel, load_step_model
 
 TOP = 5

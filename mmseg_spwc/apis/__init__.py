@@ -1,0 +1,1 @@
+"""What can be done with the networks of a finished run."""
