@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from .step_channels import checked_channels
+
 
 class GrowingClassifier(nn.Module):
     """Classifies pixels with the channels that each step has added.
@@ -22,12 +24,7 @@ class GrowingClassifier(nn.Module):
 
     def __init__(self, in_channels: int, channels: Sequence[int]) -> None:
         super().__init__()
-        channels = tuple(channels)
-        if not channels or channels[0] < 1 or min(channels) < 0:
-            raise ValueError(
-                'channels must hold the channels added by each step, at '
-                'least one in the first and none negative, but got '
-                f'{channels}.')
+        channels = checked_channels(channels)
         self.in_channels = in_channels
         self.channels = channels
         self.out_channels = sum(channels)

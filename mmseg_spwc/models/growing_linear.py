@@ -5,6 +5,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from .step_channels import checked_channels
+
 # where MMPretrain's heads keep their last layer: LinearClsHead,
 # StackedLinearClsHead, VisionTransformerClsHead
 PLACES = ('fc', 'fc.fc', 'layers.head')
@@ -25,12 +27,7 @@ class GrowingLinear(nn.Module):
 
     def __init__(self, in_features: int, channels: Sequence[int]) -> None:
         super().__init__()
-        channels = tuple(channels)
-        if not channels or channels[0] < 1 or min(channels) < 0:
-            raise ValueError(
-                'channels must hold the channels added by each step, at '
-                'least one in the first and none negative, but got '
-                f'{channels}.')
+        channels = checked_channels(channels)
         self.in_features = in_features
         self.channels = channels
         self.out_features = sum(channels)

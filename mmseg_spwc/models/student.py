@@ -2,7 +2,7 @@
 import re
 from collections.abc import Sequence
 
-from torch import nn
+from torch import Tensor, nn
 
 from mmseg_spwc.registry import MODELS
 
@@ -13,6 +13,9 @@ from .rc import (
     is_branched,
     merge_branches,
 )
+
+# label of what does not count, as in torch's losses
+IGNORED = -100
 
 
 class Student:
@@ -76,6 +79,13 @@ class Student:
 
     def is_new(self, key: str) -> bool:
         """Whether a ``state_dict`` key belongs to this step's channels."""
+        raise NotImplementedError
+
+    def active_labels(self, samples: Sequence) -> Tensor:
+        """Labels of the logits that ``forward(mode='tensor')`` gives.
+
+        They are (B,), or (B, H, W) of pixels; :data:`IGNORED` is left out.
+        """
         raise NotImplementedError
 
     def train(self, mode: bool = True) -> 'Student':

@@ -102,11 +102,11 @@ def test_the_newest_head_is_active():
     assert (model.heads, model.active) == ([(0, 3), (3, 2)], (3, 2))
     logits = all_logits(model, inputs)
     torch.testing.assert_close(model(inputs), logits[:, 3:])
-    assert model.active_labels(torch.tensor([3, 4])).tolist() == [0, 1]
+    assert model.active_labels(batch((3, 4), (1, 1))[1]).tolist() == [0, 1]
     model = build(per_task=False)
     assert model.heads == [(0, 5)] and model.active == (0, 5)
     torch.testing.assert_close(model(inputs), all_logits(model, inputs))
-    assert model.active_labels(samples.gt_label).tolist() == [0, 4, 3, 2]
+    assert model.active_labels(samples).tolist() == [0, 4, 3, 2]
 
 
 def test_frozen_heads_stay_and_others_learn():
@@ -132,7 +132,7 @@ def test_frozen_heads_stay_and_others_learn():
 def test_fisher_looks_at_the_active_head():
     model = build().eval()
     inputs, samples = batch((3, 4, 4), (1, 1, 1))
-    labels = model.active_labels(samples.gt_label)
+    labels = model.active_labels(samples)
     fisher = fisher_diagonal(model, [(inputs, labels)], labels='empirical')
     trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
     expected = {n: torch.zeros_like(p) for n, p in trained.items()}

@@ -5,8 +5,9 @@ from torch import Tensor, nn
 
 from mmseg_spwc.consolidation import TaskStore, fisher_sum, mas_sum
 from mmseg_spwc.consolidation.fisher_labels import LABELS
+from mmseg_spwc.models.student import IGNORED
 
-from .step_data import IGNORED, StepData, logits_of
+from .step_data import StepData, logits_of
 
 NamedTensors = Mapping[str, Tensor]
 

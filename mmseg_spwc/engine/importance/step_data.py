@@ -13,10 +13,6 @@ from torch.nn import functional
 from torch.utils.data import DataLoader
 
 from mmseg_spwc.consolidation import ImportanceSum
-from mmseg_spwc.structures import BatchSamples
-
-# label that the importances leave out
-IGNORED = -100
 
 
 class StepData:
@@ -47,7 +43,7 @@ class StepData:
         for data in self._with_progress():
             data = self.model.data_preprocessor(data, training=True)
             inputs = data['inputs']
-            labels = labels_of(self.model, data['data_samples'])
+            labels = self.model.active_labels(data['data_samples'])
             if inputs.shape not in sizes:
                 with torch.no_grad():
                     outputs = logits_of(self.model, inputs[:1])
@@ -108,21 +104,6 @@ def once_through(loader: DataLoader) -> DataLoader:
 def logits_of(model: nn.Module, inputs: Tensor) -> Tensor:
     """Logits: (B, C) of a classifier, small (B, C, h, w) of a segmentor."""
     return model(inputs, mode='tensor')
-
-
-def labels_of(model: nn.Module, samples: Sequence | BatchSamples) -> Tensor:
-    """Labels of the logits that :func:`logits_of` gives.
-
-    Returns:
-        Tensor: (B,) of images, or (B, H, W) of pixels with 255 left out.
-    """
-    if isinstance(samples, BatchSamples):
-        return model.active_labels(samples.gt_label)
-    if 'gt_sem_seg' not in samples[0]:
-        return model.active_labels(
-            torch.cat([sample.gt_label for sample in samples]))
-    labels = torch.cat([sample.gt_sem_seg.data for sample in samples]).long()
-    return labels.masked_fill(labels == 255, IGNORED)
 
 
 def shrink(labels: Tensor, size: Sequence[int]) -> Tensor:

@@ -104,9 +104,9 @@ class ContinualImageClassifier(Student, ImageClassifier):
         """First channel and size of the newest head."""
         return self.heads[-1]
 
-    def active_labels(self, labels: Tensor) -> Tensor:
+    def active_labels(self, samples: Samples) -> Tensor:
         """Count channels from the first of the newest head."""
-        return labels - self.active[0]
+        return labels_of(samples) - self.active[0]
 
     def initialise_new(self, policy: str) -> None:
         """See :meth:`GrowingLinear.initialise_new`."""

@@ -41,6 +41,13 @@ def distillation(logits: Tensor,
     return distillation_map(logits, old_logits, temperature).mean()
 
 
+def positive_temperature(temperature: float) -> float:
+    """Return a temperature that can divide logits, or say why it cannot."""
+    if temperature <= 0:
+        raise ValueError(f'temperature must be positive, got {temperature}')
+    return temperature
+
+
 @MODELS.register_module()
 class DistillationLoss(nn.Module):
     """Knowledge distillation of
@@ -55,10 +62,7 @@ class DistillationLoss(nn.Module):
                  temperature: float = 1.0,
                  loss_weight: float = 1.0) -> None:
         super().__init__()
-        if temperature <= 0:
-            raise ValueError(
-                f'temperature must be positive, got {temperature}')
-        self.temperature = temperature
+        self.temperature = positive_temperature(temperature)
         self.loss_weight = loss_weight
 
     def forward(self, logits: Tensor, old_logits: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from mmseg_spwc.registry import MODELS
 
+from .distillation import positive_temperature
 from .precision import full_precision
 
 
@@ -65,10 +66,7 @@ class HeadDistillationLoss(nn.Module):
                  scale_by_tasks: bool = False,
                  t_squared: bool = False) -> None:
         super().__init__()
-        if temperature <= 0:
-            raise ValueError(
-                f'temperature must be positive, got {temperature}')
-        self.temperature = temperature
+        self.temperature = positive_temperature(temperature)
         self.loss_weight = loss_weight
         self.scale_by_tasks = scale_by_tasks
         self.t_squared = t_squared

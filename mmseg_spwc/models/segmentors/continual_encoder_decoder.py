@@ -12,7 +12,7 @@ from mmseg_spwc.registry import MODELS
 from ..growing_classifier import grow_head
 from ..loss_inputs import LossInputs
 from ..pseudo_labeller import PseudoLabeller
-from ..student import Student
+from ..student import IGNORED, Student
 from ..taps import tap_stages
 
 
@@ -94,6 +94,11 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
         new = f'.conv_seg.convs.{len(self.heads()[0].conv_seg.convs) - 1}.'
         return self.channels[-1] > 0 and new in key
 
+    def active_labels(self, samples: Sequence) -> Tensor:
+        """Labels of the pixels, (B, H, W)."""
+        labels = labels_of(samples).long()
+        return labels.masked_fill(labels == 255, IGNORED)
+
     def tapped_forward(self, inputs: Tensor) -> TappedOutputs:
         """Run the network once and keep the maps that losses compare."""
         with tap_stages(self.backbone, self.pre_activation) as taps:
@@ -110,8 +115,7 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
 
     def loss(self, inputs: Tensor, data_samples: Sequence) -> dict:
         """Compute every loss of the step, and the pixel accuracy."""
-        labels = torch.stack(
-            [s.gt_sem_seg.data.squeeze(0) for s in data_samples])
+        labels = labels_of(data_samples)
         batch = LossInputs(self, inputs, labels)
         values = self.named_losses(batch)
         values.update(self._auxiliary_losses(batch))
@@ -125,6 +129,11 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
             values[f'loss_aux_{i}'] = head.loss_decode.loss_weight * \
                 batch.with_logits(logits).call(self.losses['pixel'])
         return values
+
+
+def labels_of(samples: Sequence) -> Tensor:
+    """Channels of the pixels, (B, H, W)."""
+    return torch.cat([sample.gt_sem_seg.data for sample in samples])
 
 
 def pixel_accuracy(logits: Tensor, labels: Tensor) -> Tensor:
