@@ -14,16 +14,10 @@ from functools import partial
 
 import torch
 import torch.nn.functional as F
+from _sides import mnist_mlp
 from torch import Tensor, nn
 
 from mmseg_spwc.consolidation import fisher_diagonal, mas_importance
-
-
-def mlp() -> nn.Module:
-    """The network of Permuted-MNIST, 574 410 parameters."""
-    return nn.Sequential(
-        nn.Linear(1024, 400), nn.ReLU(), nn.Linear(400, 400), nn.ReLU(),
-        nn.Linear(400, 10))
 
 
 def cnn() -> nn.Module:
@@ -110,8 +104,8 @@ def main() -> None:
     print(f'torch {torch.__version__}, {torch.get_num_threads()} threads, '
           f'{args.samples} samples in batches of {args.batch}')
     labels = torch.randint(10, (args.samples, ))
-    compare('MLP', mlp(), torch.randn(args.samples, 1024), labels, args.batch,
-            few=min(200, args.samples))
+    compare('MLP', mnist_mlp(), torch.randn(args.samples, 1024), labels,
+            args.batch, few=min(200, args.samples))
     some = min(512, args.samples)
     compare('CNN', cnn(), torch.randn(some, 3, 32, 32), labels[:some],
             min(args.batch, 64), few=min(100, some))

@@ -5,10 +5,8 @@ called for every pixel of the mask.
 
     python benchmarks/label_map.py
 """
-import statistics
-import time
-
 import numpy as np
+from _sides import medians
 
 import mmseg_spwc  # noqa: F401
 from mmseg_spwc.datasets.transforms import MapLabels
@@ -20,15 +18,6 @@ def by_pixel(labels: np.ndarray, channels: dict) -> np.ndarray:
     return function(labels)
 
 
-def median_seconds(function, repeats: int) -> float:
-    times = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - begin)
-    return statistics.median(times)
-
-
 def main() -> None:
     scenario = get_scenario('voc', '15-1')
     table = scenario.train_table(3)
@@ -37,11 +26,14 @@ def main() -> None:
     transform = MapLabels(table)
     mapped = transform(dict(gt_seg_map=labels))['gt_seg_map']
     assert (mapped == by_pixel(labels, channels)).all()
-    ours = median_seconds(
-        lambda: transform(dict(gt_seg_map=labels)), repeats=50)
-    rival = median_seconds(lambda: by_pixel(labels, channels), repeats=5)
-    print(f'512 x 512 labels: table {1e3 * ours:.3f} ms, '
-          f'function a pixel {1e3 * rival:.1f} ms, '
+    times = medians(
+        dict(
+            ours=lambda: transform(dict(gt_seg_map=labels)),
+            rival=lambda: by_pixel(labels, channels)),
+        repeats=5)
+    ours, rival = times['ours'], times['rival']
+    print(f'512 x 512 labels: table {ours:.3f} ms, '
+          f'function a pixel {rival:.1f} ms, '
           f'ratio {rival / ours:.0f} x (target 50 x)')
 
 

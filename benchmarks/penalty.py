@@ -8,22 +8,14 @@ is written below. Parameters are those of the Permuted-MNIST network, 574 410
 numbers; a hundred tasks take the rival about half a gigabyte.
 """
 import argparse
-import statistics
-import time
-from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from _sides import medians, mnist_mlp
+from torch import Tensor
 
 from mmseg_spwc.consolidation import QuadraticPenalty
 
 Task = tuple[float, dict[str, Tensor], dict[str, Tensor]]
-
-
-def network() -> nn.Module:
-    return nn.Sequential(
-        nn.Linear(1024, 400), nn.ReLU(), nn.Linear(400, 400), nn.ReLU(),
-        nn.Linear(400, 10))
 
 
 def naive_value(tasks: list[Task], params: dict[str, Tensor]) -> Tensor:
@@ -34,16 +26,6 @@ def naive_value(tasks: list[Task], params: dict[str, Tensor]) -> Tensor:
             distance = (param - anchors[name])**2
             loss = loss + weight * (importances[name] * distance).sum()
     return loss
-
-
-def median_ms(function: Callable, repeats: int) -> float:
-    function()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return 1e3 * statistics.median(times)
 
 
 def compare(tasks: list[Task], params: dict[str, Tensor],
@@ -64,13 +46,13 @@ def compare(tasks: list[Task], params: dict[str, Tensor],
         return naive_value(tasks, params)
 
     error = abs(value() / naive() - 1).item()
-    rows = {
-        'value': (median_ms(value, repeats), median_ms(naive, repeats)),
-        'gradient': (median_ms(lambda: penalty.add_gradient_(params), repeats),
-                     median_ms(lambda: naive_value(tasks, params).backward(),
-                               repeats)),
+    pairs = {
+        'value': (value, naive),
+        'gradient': (lambda: penalty.add_gradient_(params),
+                     lambda: naive_value(tasks, params).backward()),
     }
-    for title, (ours, loop) in rows.items():
+    for title, sides in pairs.items():
+        ours, loop = medians(dict(enumerate(sides)), repeats).values()
         print(f'{len(tasks):4} tasks  {title:8}  ours {ours:8.3f} ms   naive '
               f'autograd loop {loop:9.3f} ms   ratio {loop / ours:7.1f}x')
     print(f'{len(tasks):4} tasks  values differ by {error:.1e}')
@@ -83,7 +65,7 @@ def main() -> None:
     parser.add_argument('--repeats', type=int, default=7)
     args = parser.parse_args()
     torch.manual_seed(0)
-    params = dict(network().named_parameters())
+    params = dict(mnist_mlp().named_parameters())
     tasks: list[Task] = []
     print(f'torch {torch.__version__}, {torch.get_num_threads()} threads')
     for count in sorted(args.tasks):

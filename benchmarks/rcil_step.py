@@ -5,10 +5,11 @@ of the doubled student and one forward of the teacher.
 
     python benchmarks/rcil_step.py
 """
-import statistics
-import time
+from collections.abc import Callable
+from functools import partial
 
 import torch
+from _sides import medians
 from mmengine.config import Config
 from mmengine.registry import init_default_scope
 from mmengine.structures import PixelData
@@ -60,19 +61,19 @@ def rcil_step(student, inputs, samples) -> None:
     sum(v for k, v in losses.items() if 'loss' in k).backward()
 
 
+def clean(step: Callable, student, inputs, samples) -> None:
+    """Take a step and forget its gradients."""
+    step(student, inputs, samples)
+    student.zero_grad(set_to_none=True)
+
+
 def main(size: int = 256, repeats: int = 7) -> None:
     init_default_scope('mmseg')
     student = build(size)
     data = batch(size, sum(student.channels))
-    times = {bare_step: [], rcil_step: []}
-    for i in range(repeats + 1):  # interleaved, the first round warms up
-        for step, seconds in times.items():
-            begin = time.perf_counter()
-            step(student, *data)
-            student.zero_grad(set_to_none=True)
-            if i:
-                seconds.append(time.perf_counter() - begin)
-    bare, full = (statistics.median(times[s]) for s in times)
+    times = medians({step: partial(clean, step, student, *data)
+                     for step in (bare_step, rcil_step)}, repeats)
+    bare, full = times[bare_step] / 1e3, times[rcil_step] / 1e3
     print(f'ResNet-50, 2 x {size}^2: networks {bare:.2f} s, with RCIL\'s '
           f'losses {full:.2f} s, ratio {full / bare:.3f} (target 1.15)')
 
