@@ -15,14 +15,9 @@ default_hooks = dict(
     logger=dict(type='LoggerHook', interval=50),
     param_scheduler=dict(type='ParamSchedulerHook'),
     # two: should the newer one be damaged, the older one goes on
-    checkpoint=dict(
-        type='mmseg_spwc.SafeCheckpointHook', interval=1, max_keep_ckpts=2),
-    sampler_seed=dict(type='DistSamplerSeedHook'),
-    # ends at the first NaN; None leaves a guard out
-    finite_guard=dict(type='mmseg_spwc.FiniteGuardHook'),
-    collapse_monitor=dict(type='mmseg_spwc.CollapseMonitorHook'),
-    # SIGTERM and SIGINT save a checkpoint for --resume
-    preemption=dict(type='mmseg_spwc.PreemptionHook'))
+    checkpoint=dict(type='CheckpointHook', interval=1, max_keep_ckpts=2),
+    sampler_seed=dict(type='DistSamplerSeedHook'))
+# every step gets its guards (mmseg_spwc/engine/guards.py) by itself
 visualizer = dict(
     type='SegLocalVisualizer',
     vis_backends=[dict(type='LocalVisBackend')],
