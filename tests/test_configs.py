@@ -24,7 +24,7 @@ FOLDERS = {
     'finetune': 'finetune', 'ewc': 'ewc', 'ewc-mib': 'ewc', 'lwf': 'lwf',
     'lwf-mc': 'lwf_mc', 'ilt': 'ilt', 'mib': 'mib', 'plop': 'plop',
     'alife': 'alife', 'rcil': 'rcil', 'rcil-spwc': 'spwc',
-    'mib-spwc': 'spwc', 'plop-spwc': 'spwc'
+    'mib-spwc': 'spwc', 'plop-spwc': 'spwc', 'ewc-spwc': 'spwc'
 }
 R101 = '{}_deeplabv3-r101-d16_b24-{}-512x512'
 
@@ -71,12 +71,15 @@ def test_every_method_has_every_scenario():
     cities = [f'50e_cityscapes-domain-{name}'
               for name in ('11-5', '11-1', '1-1')]
     wanted = {path_of(m, d) for m in FOLDERS for d in voc + ade}
+    # what is learnt at once has no setting
+    wanted |= {f'configs/joint/{R101}.py'.format(
+        'joint-offline', d.rpartition('-')[0]) for d in voc + ade}
     wanted |= {path_of(m, d) for m in ('finetune', 'plop', 'rcil')
                for d in cities}
     assert wanted <= set(LEAVES)
     small = {Path(leaf).stem.split('_')[0]
              for leaf in LEAVES if 'shapes-6-1' in leaf}
-    assert small == {*FOLDERS, 'joint'}
+    assert small == {*FOLDERS, 'joint', 'joint-offline'}
 
 
 def test_readmes_link_every_leaf():
