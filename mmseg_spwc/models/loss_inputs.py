@@ -3,7 +3,6 @@ import copy
 import functools
 
 import torch
-from mmseg.models.utils import resize
 from torch import Tensor
 
 from .loss_requests import LossRequests
@@ -27,11 +26,7 @@ class LossInputs(LossRequests):
         self._given = labels
 
     def upsample(self, logits: Tensor) -> Tensor:
-        return resize(
-            logits,
-            size=self._given.shape[1:],
-            mode='bilinear',
-            align_corners=self._student.align_corners)
+        return self._student.upsample(logits, self._given.shape[1:])
 
     @functools.cached_property
     def logits(self) -> Tensor:
@@ -104,6 +99,3 @@ class LossInputs(LossRequests):
         if labeller is None:
             return self._given, None
         return labeller(self.old_logits, self._given, self.num_old)
-
-
-argument_names = LossInputs.argument_names

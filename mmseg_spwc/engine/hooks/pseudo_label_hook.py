@@ -4,6 +4,7 @@ from mmengine.dist import all_reduce, is_main_process
 from mmengine.hooks import Hook
 from mmengine.utils import ProgressBar
 
+from mmseg_spwc.models.segmentors.continual_encoder_decoder import labels_of
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.utils.random_state import get_random_state, set_random_state
 
@@ -34,14 +35,11 @@ class PseudoLabelHook(Hook):
         bar = ProgressBar(len(loader)) if is_main_process() else None
         for batch, _ in zip(loader, range(len(loader)), strict=False):
             batch = student.data_preprocessor(batch, training=True)
-            labels = torch.stack([
-                s.gt_sem_seg.data.squeeze(0) for s in batch['data_samples']
-            ])
+            labels = labels_of(batch['data_samples'])
             logits = student.teacher.tapped_forward(batch['inputs']).logits
-            logits = torch.nn.functional.interpolate(
-                logits, labels.shape[1:], mode='bilinear',
-                align_corners=student.align_corners)
-            entropies.update(logits, labels, sum(student.channels[:-1]))
+            entropies.update(
+                student.upsample(logits, labels.shape[1:]), labels,
+                sum(student.channels[:-1]))
             if bar:
                 bar.update()
         all_reduce(entropies.histogram)

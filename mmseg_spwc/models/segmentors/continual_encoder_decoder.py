@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import torch
 from mmseg.models import EncoderDecoder
+from mmseg.models.utils import resize
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -95,7 +96,7 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
         return self.channels[-1] > 0 and new in key
 
     def active_labels(self, samples: Sequence) -> Tensor:
-        """Labels of the pixels, (B, H, W)."""
+        """Channels of the pixels, (B, H, W)."""
         labels = labels_of(samples).long()
         return labels.masked_fill(labels == 255, IGNORED)
 
@@ -112,6 +113,14 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
             handle.remove()
         features = [*taps.features, *decoded, logits]
         return TappedOutputs(logits, features, stages)
+
+    def upsample(self, logits: Tensor, size: Sequence[int]) -> Tensor:
+        """Enlarge logits (B, C, h, w) to a size (H, W)."""
+        return resize(
+            logits,
+            size=tuple(size),
+            mode='bilinear',
+            align_corners=self.align_corners)
 
     def loss(self, inputs: Tensor, data_samples: Sequence) -> dict:
         """Compute every loss of the step, and the pixel accuracy."""
