@@ -10,11 +10,12 @@ from pathlib import Path
 
 from mmengine.dist import broadcast_object_list, is_main_process
 
-from mmseg_spwc.utils.files import remove_leftovers
+from mmseg_spwc.utils.files import SUFFIX, remove_leftovers
 
 from .config_keys import ConfigError
 
 FILE_NAME = 'run.lock'
+PROC = Path('/proc')
 
 
 @contextlib.contextmanager
@@ -54,15 +55,24 @@ def _take(path: Path) -> None:
     with _one_at_a_time(path.parent):
         if path.exists():
             _refuse_unless_stale(path)
-            remove_leftovers(path.parent)
             path.unlink()
-        text = json.dumps(_describe(os.getpid()))
+        remove_leftovers(path.parent)
+        _create(path, json.dumps(_describe(os.getpid())))
+
+
+def _create(path: Path, text: str) -> None:
+    """Make the lock, whole or not at all, and never in another's place."""
+    part = path.with_name(f'.{path.name}.{os.getpid()}{SUFFIX}')
+    try:
+        part.write_text(text)
         try:
-            handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+            os.link(part, path)
         except FileExistsError as error:  # where folders cannot be locked
             raise _refusal(path, 'just now by another run') from error
-        os.write(handle, text.encode())  # at once: a kill may come
-        os.close(handle)
+        except OSError:  # a disk without links
+            part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -114,13 +124,19 @@ def _identity(pid: int) -> tuple | None:
 
     Returns:
         tuple | None: The machine's boot and the process's start in clock
-        ticks since then (field 22 of ``/proc/PID/stat``); None if there is
-        no such process.
+        ticks since then (field 22 of ``/proc/PID/stat``), both None where
+        the system does not tell; None if there is no such process.
     """
     try:
-        stat = Path(f'/proc/{pid}/stat').read_text()
-        boot = Path('/proc/sys/kernel/random/boot_id').read_text().strip()
-    except OSError:
+        os.kill(pid, 0)  # asks only
+    except ProcessLookupError:
         return None
+    except PermissionError:  # somebody else's
+        pass
+    try:
+        stat = (PROC / str(pid) / 'stat').read_text()
+        boot = (PROC / 'sys/kernel/random/boot_id').read_text().strip()
+    except OSError:
+        return None, None
     # the name in brackets may hold blanks and brackets itself
     return boot, int(stat.rpartition(')')[2].split()[19])

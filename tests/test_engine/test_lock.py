@@ -1,13 +1,17 @@
 """One run in one folder, and no lock that outlives its run."""
+import errno
 import json
 import multiprocessing
 import os
+import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from mmseg_spwc.engine import lock
 from mmseg_spwc.engine.config_keys import ConfigError
 from mmseg_spwc.engine.lock import FILE_NAME, run_lock
 
@@ -59,6 +63,54 @@ def test_a_number_that_was_given_again_holds_nothing(tmp_path, changes):
     write(tmp_path, **changes)  # our own pid, which is alive
     with run_lock(tmp_path):
         pass
+
+
+def test_systems_without_proc_tell_living_from_dead(tmp_path, monkeypatch):
+    monkeypatch.setattr(lock, 'PROC', tmp_path / 'nowhere')
+    work_dir = tmp_path / 'run'
+    with run_lock(work_dir), pytest.raises(ConfigError, match='is in use'), \
+            run_lock(work_dir):
+        pass
+    child = subprocess.Popen([sys.executable, '-c', ''])
+    child.wait()
+    write(work_dir, pid=child.pid)
+    with run_lock(work_dir):
+        pass
+
+
+def killed_while_locking(folder, name):
+    setattr(os, name, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+    with run_lock(folder):
+        pass
+
+
+@pytest.mark.parametrize('name', ['link', 'write', 'close'])
+def test_a_kill_while_locking_leaves_nothing_in_the_way(tmp_path, name):
+    child = multiprocessing.get_context('fork').Process(
+        target=killed_while_locking, args=(tmp_path, name))
+    child.start()
+    child.join()
+    with run_lock(tmp_path):
+        assert os.listdir(tmp_path) == [FILE_NAME]
+
+
+def test_a_full_disk_leaves_no_lock(tmp_path, monkeypatch):
+    def full(path, text):
+        path.touch()
+        raise OSError(errno.ENOSPC, 'full')
+    monkeypatch.setattr(Path, 'write_text', full)
+    with pytest.raises(OSError, match='full'), run_lock(tmp_path):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
+def test_disks_without_links(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError
+    monkeypatch.setattr(os, 'link', refuse)
+    with run_lock(tmp_path):
+        assert os.listdir(tmp_path) == [FILE_NAME]
+    assert os.listdir(tmp_path) == []
 
 
 def test_another_host_is_refused_with_advice(tmp_path):
