@@ -13,12 +13,12 @@ from pathlib import Path
 
 import mmcv
 import numpy as np
-from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.fileio import get as read_bytes
 from mmengine.utils import track_iter_progress
 from PIL import Image
 
 from mmseg_spwc.utils.files import write_text
+from mmseg_spwc.utils.first_rank import from_first_rank
 
 VERSION = 2
 IGNORE = 255
@@ -42,16 +42,7 @@ def load_class_index(dataset, names: list, cache_dir: str | None) -> dict:
     Returns:
         dict[str, frozenset[int]]: Label values (without 255) by image name.
     """
-    box = [None]
-    if is_main_process():
-        try:
-            box = [_load_or_scan(dataset, names, cache_dir)]
-        except Exception as error:  # every rank must hear of it
-            box = [error]
-    broadcast_object_list(box)
-    if isinstance(box[0], Exception):
-        raise box[0]
-    return box[0]
+    return from_first_rank(_load_or_scan, dataset, names, cache_dir)
 
 
 def image_names(infos: list, root: str) -> list:

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from mmengine.dist import barrier, is_main_process
 from mmseg.datasets import BaseSegDataset
 from PIL import Image
 
 from mmseg_spwc.registry import DATASETS
+from mmseg_spwc.utils.first_rank import from_first_rank
 
 from .shapes_drawing import draw_sample
 from .shapes_outlines import CLASSES
@@ -226,8 +226,4 @@ class ShapesDataset(BaseSegDataset):
         if not data_root:
             raise ValueError('`generate` needs `data_root`, the folder to '
                              'write the shapes dataset into.')
-        try:
-            if is_main_process():
-                generate_shapes(data_root, **arguments)
-        finally:  # a failed main process must not leave the others waiting
-            barrier()
+        from_first_rank(generate_shapes, data_root, **arguments)

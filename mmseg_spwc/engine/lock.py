@@ -8,9 +8,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from mmengine.dist import broadcast_object_list, is_main_process
+from mmengine.dist import is_main_process
 
 from mmseg_spwc.utils.files import SUFFIX, remove_leftovers
+from mmseg_spwc.utils.first_rank import from_first_rank
 
 from .config_keys import ConfigError
 
@@ -34,15 +35,7 @@ def run_lock(work_dir: str | Path) -> Iterator[None]:
         ConfigError: On all ranks, if another run holds the folder.
     """
     path = Path(work_dir, FILE_NAME)
-    box = [None]
-    if is_main_process():
-        try:
-            _take(path)
-        except ConfigError as error:
-            box = [error]
-    broadcast_object_list(box)
-    if box[0] is not None:
-        raise box[0]
+    from_first_rank(_take, path)
     try:
         yield
     finally:

@@ -2,10 +2,10 @@
 from pathlib import Path
 
 from mmengine.config import Config
-from mmengine.dist import broadcast_object_list, is_main_process
 
-from mmseg_spwc.record import FILE_NAME, Record, RecordError
+from mmseg_spwc.record import FILE_NAME, Record
 from mmseg_spwc.scenario import Scenario
+from mmseg_spwc.utils.first_rank import from_first_rank
 
 from . import provenance
 from .config_keys import ConfigError
@@ -26,17 +26,9 @@ def open_record(cfg: Config, scenario: Scenario, method: str) -> Record:
             continue.
     """
     run = provenance.describe(cfg)
-    box = [None]
-    if is_main_process():
-        try:
-            box = [_old_content(cfg, scenario, method, run)]
-        except (RecordError, ConfigError) as error:
-            box = [error]
-    broadcast_object_list(box)
-    if isinstance(box[0], Exception):
-        raise box[0]
-    if box[0] is not None:
-        return Record(box[0])
+    content = from_first_rank(_old_content, cfg, scenario, method, run)
+    if content is not None:
+        return Record(content)
     facts = dict(scenario.to_dict(), hash=scenario.hash)
     return Record.new(scenario.task, run, facts, method)
 

@@ -3,9 +3,10 @@ import zipfile
 from pathlib import Path
 
 import torch
-from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.logging import print_log
 from mmengine.runner import CheckpointLoader
+
+from mmseg_spwc.utils.first_rank import from_first_rank
 
 from .checkpoint import CheckpointError
 
@@ -67,9 +68,7 @@ def find_resume_point(folder: str | Path) -> str | None:
         that makes it load without running code; None if there is nothing to
         go on from. Broken files are left where they are, with a warning.
     """
-    box = [_newest(Path(folder)) if is_main_process() else None]
-    broadcast_object_list(box)
-    return box[0]
+    return from_first_rank(_newest, Path(folder))
 
 
 def remove_resume_points(folder: Path) -> None:

@@ -6,17 +6,14 @@ from pathlib import Path
 
 import torch
 from mmengine.config import Config
-from mmengine.dist import (
-    barrier,
-    get_world_size,
-    is_main_process,
-)
+from mmengine.dist import get_world_size, is_main_process
 from mmengine.model import is_model_wrapper
 from mmengine.registry import init_default_scope
 from mmengine.runner import Runner
 
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import RUNNERS
+from mmseg_spwc.utils.first_rank import from_first_rank
 
 from .agreement import check_agreement
 from .checkpoint import (
@@ -165,9 +162,7 @@ class ContinualRunner:
             wall_time=time.time() - begin, peak_memory=_peak_memory())
         record.add_step(
             entry, self.problem.summary([*record.steps, entry]))
-        if is_main_process():
-            record.write(self.work_dir)
-        barrier()
+        from_first_rank(record.write, self.work_dir)
         print_step(record, step)
         release(runner)
         del runner, info
@@ -193,11 +188,10 @@ class ContinualRunner:
         network.to_plain()
         meta = dict(dataset_meta=_plain_meta(runner))  # builds on all ranks
         path = checkpoint_path(self.cfg.work_dir, step)
-        if is_main_process():
-            save_step(path, network.state_dict(),
-                      Stamp.of(self.scenario, step, self.method), meta,
-                      branches)
-        barrier()
+        from_first_rank(
+            lambda: save_step(
+                path, network.state_dict(),
+                Stamp.of(self.scenario, step, self.method), meta, branches))
         return path
 
 

@@ -163,14 +163,14 @@ def test_dataset_needs_a_root_and_data(tmp_path):
                       ann_file='ImageSets/Segmentation/val.txt')
 
 
-def test_only_the_main_process_generates_and_all_wait(tmp_path, monkeypatch):
-    waited = []
-    monkeypatch.setattr(shapes, 'barrier', lambda: waited.append(True))
-    monkeypatch.setattr(shapes, 'is_main_process', lambda: False)
+def test_generation_is_left_to_the_first_rank(tmp_path, monkeypatch):
+    asked = []
     root = str(tmp_path / 'shapes')
-    ShapesDataset(data_root=root, generate=SMALL, lazy_init=True)
-    assert waited and list(tmp_path.iterdir()) == []
-    monkeypatch.setattr(shapes, 'is_main_process', lambda: True)
     with pytest.raises(TypeError):
         ShapesDataset(data_root=root, generate=dict(colour='red'))
-    assert len(waited) == 2
+    # as on a later rank, where nothing is called
+    monkeypatch.setattr(shapes, 'from_first_rank',
+                        lambda function, *args, **_: asked.append(function))
+    ShapesDataset(data_root=root, generate=SMALL, lazy_init=True)
+    assert asked == [shapes.generate_shapes]
+    assert list(tmp_path.iterdir()) == []

@@ -2,7 +2,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from mmengine.dist import barrier, broadcast, get_rank, is_main_process
+from mmengine.dist import broadcast, get_rank
 from mmengine.hooks import Hook
 from mmengine.logging import print_log
 from safetensors import SafetensorError
@@ -12,6 +12,7 @@ from torch import Tensor
 from mmseg_spwc.consolidation import BLIP
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.utils.files import write_safetensors
+from mmseg_spwc.utils.first_rank import from_first_rank
 from mmseg_spwc.utils.random_state import seeded
 
 from ..config_keys import ConfigError
@@ -85,9 +86,8 @@ class BitPreservingHook(Hook):
         self.bits.consolidate_(params, fisher)
         print_log(f'BLIP uses {self.bits.used_capacity():.1%} of its bits',
                   'current')
-        if is_main_process():
-            write_safetensors(_path(runner, step), self.bits.state_dict())
-        barrier()
+        from_first_rank(
+            write_safetensors, _path(runner, step), self.bits.state_dict())
 
     def _begin(self, runner) -> dict[str, Tensor]:
         """Take up the bits as the step before left them."""

@@ -5,13 +5,14 @@ from numbers import Real
 from pathlib import Path
 
 import torch
-from mmengine.dist import barrier, broadcast, get_rank, is_main_process
+from mmengine.dist import broadcast, get_rank
 from mmengine.hooks import Hook, LoggerHook
 from mmengine.logging import print_log
 from torch import Tensor, nn
 
 from mmseg_spwc.consolidation import QuadraticPenalty, TaskStore
 from mmseg_spwc.registry import HOOKS
+from mmseg_spwc.utils.first_rank import from_first_rank
 from mmseg_spwc.utils.random_state import seeded
 
 from ..agreement import check_agreement
@@ -158,10 +159,8 @@ class ConsolidationHook(Hook):
             importances = self.importance.estimate(self._model, params, data)
         check_agreement(f'about the importances of step {self.step}',
                         importances=importances)
-        if is_main_process():
-            self.store.save(self.step, importances, params)
+        from_first_rank(self.store.save, self.step, importances, params)
         runner.message_hub.update_info('consolidation', self._kept())
-        barrier()
 
     def _find_place(self, runner) -> None:
         if self.step is None:

@@ -2,7 +2,6 @@
 from pathlib import Path
 
 import torch
-from mmengine.dist import barrier, is_main_process
 from mmengine.hooks import Hook
 from mmengine.logging import print_log
 from torch import nn
@@ -10,6 +9,7 @@ from torch import nn
 from mmseg_spwc.models.feature_memory import FeatureMemory
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.utils.files import write_tensors
+from mmseg_spwc.utils.first_rank import from_first_rank
 from mmseg_spwc.utils.random_state import seeded
 
 from ..config_keys import ConfigError
@@ -106,9 +106,8 @@ class FeatureReplayHook(Hook):
                 self._replay(student, runner.train_dataloader)
             self._collect(student, runner.train_dataloader)
         student.train(training)
-        if is_main_process():
-            write_memory(self.memory, Path(runner.work_dir, FILE_NAME))
-        barrier()
+        from_first_rank(
+            write_memory, self.memory, Path(runner.work_dir, FILE_NAME))
 
     def _replay(self, student: nn.Module, loader) -> None:
         self.memory.to(next(student.parameters()).device)

@@ -1,0 +1,47 @@
+"""What one process does for all."""
+import pickle
+from collections.abc import Callable
+from typing import TypeVar
+
+from mmengine.dist import (
+    broadcast_object_list,
+    get_world_size,
+    is_main_process,
+)
+
+T = TypeVar('T')
+
+
+def from_first_rank(function: Callable[..., T], *args, **kwargs) -> T:
+    """Call a function on the first rank; every rank must enter.
+
+    No rank goes on before it has ended, and none waits for ever if it fails.
+
+    Args:
+        function (Callable): What to call, with the other arguments.
+
+    Returns:
+        What it returned, on all ranks.
+
+    Raises:
+        Exception: What it raised, on all ranks.
+    """
+    box = [None, None]
+    if is_main_process():
+        try:
+            box[0] = function(*args, **kwargs)
+        except Exception as error:  # every rank must hear of it
+            box[1] = error if get_world_size() == 1 else _portable(error)
+    broadcast_object_list(box)
+    if box[1] is not None:
+        raise box[1]
+    return box[0]
+
+
+def _portable(error: Exception) -> Exception:
+    """The error, or its text where other processes could not read it."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f'{type(error).__name__}: {error}')
+    return error
