@@ -159,5 +159,6 @@ def test_importances_of_another_network(tmp_path):
 
 
 def test_models_that_are_no_classifiers(refused):
-    refused('model is a SegDataless; a sequence of tasks', 'finetune',
+    refused('model is a SegDataless; a sequence can be trained with '
+            'mmpretrain configs of type ImageClassifier', 'finetune',
             **{'model.type': 'SegDataless'})
