@@ -101,8 +101,8 @@ class ContinualRunner:
         for step in self.steps:
             if step not in record.finished_steps:
                 self._run_step(record, plan, step)
-            if is_main_process():
-                remove_resume_points(self.work_dir / f'step_{step:02d}')
+            from_first_rank(
+                remove_resume_points, self.work_dir / f'step_{step:02d}')
         if is_main_process() and record.content['status'] != 'finished':
             record.finish()
             record.write(self.work_dir)
