@@ -58,6 +58,15 @@ def test_loss_is_mmsegs_cross_entropy(tiny_config):
     torch.testing.assert_close(ours['loss_pixel'], theirs['loss_ce'])
 
 
+def test_importances_leave_out_what_is_ignored(tiny_config):
+    labels = torch.tensor([[[0, 255], [3, 7]], [[255, 255], [1, 0]]])
+    samples = [SegDataSample(gt_sem_seg=PixelData(data=x[None].to(
+        torch.uint8))) for x in labels]
+    got = build(tiny_config(), 0).active_labels(samples)
+    assert got.dtype == torch.int64
+    assert got.tolist() == [[[0, -100], [3, 7]], [[-100, -100], [1, 0]]]
+
+
 def test_accuracy_counts_hits_among_known_pixels():
     logits = torch.zeros(1, 2, 2, 2)
     logits[:, 1, 0] = 1  # the upper row says 1, the lower 0
