@@ -3,6 +3,7 @@ import re
 from collections.abc import Sequence
 
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from mmseg_spwc.registry import MODELS
 
@@ -59,15 +60,16 @@ class Student:
             name: MODELS.build(config)
             for name, config in losses.items() if config is not None
         })
-        if rc is not None:
-            add_branches(self, **dict(rc, init='merged'))
+        # by the plain network's names: branches come and go
         self.frozen_norms = [] if frozen_norm is None else [
             name for name, module in self.named_modules()
-            if isinstance(module, nn.modules.batchnorm._BatchNorm)
+            if isinstance(module, _BatchNorm)
             and re.search(frozen_norm, name)
         ]
         for name in self.frozen_norms:
             self.get_submodule(name).requires_grad_(False)
+        if rc is not None:
+            add_branches(self, **dict(rc, init='merged'))
 
     def grow(self) -> None:
         """Give the heads the channels of every step."""
@@ -92,7 +94,9 @@ class Student:
         """Set the mode, but never for frozen norms."""
         super().train(mode)
         for name in self.frozen_norms:
-            self.get_submodule(name).eval()
+            for part in self.get_submodule(name).modules():
+                if isinstance(part, _BatchNorm):  # alone, or in a branch
+                    part.eval()
         return self
 
     def carried_branches(self) -> dict | None:

@@ -148,6 +148,30 @@ def test_frozen_norms_keep_statistics_and_parameters(tiny_config):
     assert model.backbone.conv1.weight.grad is not None
 
 
+@pytest.mark.parametrize('frozen_branch', [True, False])
+def test_frozen_norms_stay_frozen_in_branches_and_when_they_are_merged(
+        tiny_config, frozen_branch):
+    cfg = tiny_config()
+    cfg.model.frozen_norm = r'\.bn2$|aspp_norm$'
+    cfg.model.rc = dict(
+        match=r'(\.conv2|aspp_convs\.\d)$', frozen=frozen_branch)
+    model = build(cfg, 1).train()
+    fused = model.backbone.layer1[0].bn2
+    before = copy.deepcopy(model.state_dict())
+    model.loss(*batch())['loss_pixel'].backward()
+    after = model.state_dict()
+    moved = {k for k in after if 'running_mean' in k
+             and not torch.equal(after[k], before[k])}
+    assert moved and not any('bn2' in k or 'aspp_norm' in k for k in moved)
+    # both branches keep their norm, and channels are still drawn from either
+    assert fused.training and not (fused.old.training or fused.new.training)
+    assert fused.new.weight.grad is None
+    model.to_plain()
+    assert not model.train().backbone.layer1[0].bn2.training
+    assert model.backbone.layer1[0].bn1.training
+    model.eval()
+
+
 def test_auxiliary_heads_learn_by_the_pixel_loss(tiny_config):
     cfg = tiny_config()
     head = copy.deepcopy(cfg.model.decode_head)
