@@ -111,7 +111,7 @@ def check_name(leaf):
     kind = 'domain' if 'permuted' in data else (
         'class' if data.endswith('-class') else 'task')
     assert scenario.kind == kind
-    assert (scenario.heads == 'task') == (
+    assert (scenario.heads == 'per_step') == (
         kind == 'task' or 'multi-head' in data)
     assert ('spwc' in method) == ('self_paced' in cfg)
     plain = method.removesuffix('-protected').removesuffix('-spwc')

@@ -64,7 +64,7 @@ def check_tables(scenario):
 
 @quick
 @given(st.dictionaries(
-    st.sampled_from(['task', 'dataset', 'name', 'setting', 'steps', 'kind',
+    st.sampled_from(['problem', 'dataset', 'name', 'setting', 'steps', 'kind',
                      'num_classes', 'order', 'seed', 'void', 'permute']),
     anything | st.sampled_from(['voc', 'cifar100', '10-1', '10x10', 'class',
                                 'classification', 'permuted_mnist', '3'])))

@@ -98,7 +98,7 @@ class StepTrials:
     def needs_task(self) -> bool:
         """Whether the answer depends on the task of an image."""
         scenario = scenario_of(self.cfg)
-        return scenario.permute or scenario.heads == 'task'
+        return scenario.permute or scenario.heads == 'per_step'
 
 
 def enlarged(image: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ def open_record(cfg: Config, scenario: Scenario, method: str) -> Record:
     if content is not None:
         return Record(content)
     facts = dict(scenario.to_dict(), hash=scenario.hash)
-    return Record.new(scenario.task, run, facts, method)
+    return Record.new(scenario.problem, run, facts, method)
 
 
 def _old_content(cfg: Config, scenario: Scenario, method: str,

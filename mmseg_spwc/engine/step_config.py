@@ -24,7 +24,8 @@ def scenario_of(cfg: Config) -> Scenario:
     and gives no seed, the run's own seed decides.
     """
     given = cfg.scenario.to_dict()
-    if given.get('task') == 'classification' and given.get('seed') is None:
+    if given.get('problem') == 'classification' and \
+            given.get('seed') is None:
         given['seed'] = (cfg.get('randomness') or {}).get('seed') or 0
     return build_scenario(given)
 

@@ -3,6 +3,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 from .checks import unknown
+from .old_words import check_new_words
 from .orders import CITIES, Steps, natural_steps, permuted_ade, permuted_voc
 from .scenario import Scenario
 from .task_catalogue import get_task_scenario
@@ -135,15 +136,18 @@ def build_scenario(cfg: Mapping) -> Scenario | TaskScenario:
 
     Args:
         cfg: Such as ``dict(dataset='voc', name='10-1')``, or
-            ``dict(task='classification', dataset='cifar100', name='10x10')``.
+            ``dict(problem='classification', dataset='cifar100',
+            name='10x10')``.
     """
+    check_new_words(cfg)
     if 'dataset' not in cfg:
         raise KeyError("A scenario needs the key 'dataset', such as "
                        "dict(dataset='voc', name='10-1').")
-    task = cfg.get('task', Scenario.task)
-    if task not in _BUILDERS:
-        raise ValueError(unknown('task', task, _BUILDERS))
-    return _BUILDERS[task](**{k: v for k, v in cfg.items() if k != 'task'})
+    given = dict(cfg)
+    problem = given.pop('problem', Scenario.problem)
+    if problem not in _BUILDERS:
+        raise ValueError(unknown('problem', problem, _BUILDERS))
+    return _BUILDERS[problem](**given)
 
 
 def _named_steps(dataset: str, name: str | None) -> Steps:
@@ -159,6 +163,6 @@ def _named_steps(dataset: str, name: str | None) -> Steps:
 
 
 _BUILDERS = {
-    Scenario.task: get_scenario,
-    TaskScenario.task: get_task_scenario,
+    Scenario.problem: get_scenario,
+    TaskScenario.problem: get_task_scenario,
 }

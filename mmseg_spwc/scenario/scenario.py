@@ -51,7 +51,7 @@ class Scenario(StepSequence):
         partial: Allow classes that no step learns.
     """
 
-    task: ClassVar[str] = 'segmentation'
+    problem: ClassVar[str] = 'segmentation'
 
     dataset: str
     name: str

@@ -8,9 +8,9 @@ if TYPE_CHECKING:
 
 _CHOICES = {
     'kind': ('task', 'class', 'domain'),
-    'heads': ('shared', 'task'),
+    'heads': ('shared', 'per_step'),
 }
-_HEADS = {'task': ('task', ), 'class': ('shared', )}
+_HEADS = {'task': ('per_step', ), 'class': ('shared', )}
 
 
 def check_words(scenario: 'TaskScenario') -> None:

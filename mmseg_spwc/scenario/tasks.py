@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from .checks import plain_steps, whole_number
+from .old_words import in_old_words
 from .sequence import StepSequence, digest
 from .task_checks import check_tasks, check_words
 
@@ -32,8 +33,8 @@ class TaskScenario(StepSequence):
             step, with other images.
         steps: Class ids learnt at each step; for domains one label a step.
         num_classes: Number of class ids.
-        heads: ``shared`` or ``task`` (one for each). None takes ``task`` for
-            the kind ``task`` and ``shared`` for the others.
+        heads: ``shared`` or ``per_step`` (one for each). None takes
+            ``per_step`` for the kind ``task`` and ``shared`` for the others.
         permute: Domains only: every step, the first too, shuffles the pixels
             of all images by a permutation of its own.
         seed: Seed of a random class order, of the permutations and of the
@@ -41,7 +42,7 @@ class TaskScenario(StepSequence):
         partial: Allow classes that no step learns.
     """
 
-    task: ClassVar[str] = 'classification'
+    problem: ClassVar[str] = 'classification'
     has_background: ClassVar[bool] = False
 
     dataset: str
@@ -56,7 +57,7 @@ class TaskScenario(StepSequence):
 
     def __post_init__(self) -> None:
         if self.heads is None:
-            heads = 'task' if self.kind == 'task' else 'shared'
+            heads = 'per_step' if self.kind == 'task' else 'shared'
             object.__setattr__(self, 'heads', heads)
         check_words(self)
         tidy = {
@@ -157,7 +158,7 @@ class TaskScenario(StepSequence):
                 f'Got {len(names)} names for {self.dataset}, which has '
                 f'{self.num_classes} classes: give one for each.')
         chosen = [names[c] for c in self.seen_classes(t)]
-        if self.kind == 'domain' and self.heads == 'task':
+        if self.kind == 'domain' and self.heads == 'per_step':
             steps = self.step_of_channel(t)
             pairs = zip(chosen, steps, strict=True)
             chosen = [f'{name}@{step}' for name, step in pairs]
@@ -165,11 +166,14 @@ class TaskScenario(StepSequence):
 
     def to_dict(self) -> dict:
         steps = [list(step) for step in self.steps]
-        return {'task': self.task, **asdict(self), 'steps': steps}
+        return {'problem': self.problem, **asdict(self), 'steps': steps}
 
     @classmethod
     def from_dict(cls, data: Mapping) -> 'TaskScenario':
-        return cls(**{k: v for k, v in data.items() if k != 'task'})
+        return cls(**{k: v for k, v in data.items() if k != 'problem'})
+
+    def facts(self) -> dict:
+        return in_old_words(self.to_dict())
 
     @property
     def base_hash(self) -> str:
@@ -178,6 +182,6 @@ class TaskScenario(StepSequence):
         Scenarios with equal ``base_hash`` train the same model at step 0:
         what the later steps hold does not matter.
         """
-        facts = self.to_dict()
+        facts = self.facts()
         del facts['name'], facts['partial']
         return digest({**facts, 'steps': facts['steps'][:1]})

@@ -33,7 +33,7 @@ def refused(tmp_path):
             cfg = digits(tmp_path / 'run', method, **{**TINY, **options})
         cfg.work_dir = str(tmp_path / 'run')
         if scenario:
-            cfg.scenario = dict(scenario, task='classification')
+            cfg.scenario = dict(scenario, problem='classification')
         with pytest.raises(ConfigError, match=message) as caught:
             train(cfg)
         assert not list(Path(cfg.work_dir).glob('step_*'))
@@ -49,7 +49,7 @@ OWN = dict(dataset='digits', kind='task', num_classes=10,
 @pytest.mark.parametrize('change, message', [
     (dict(kind='tasks'), "(?i)kind.*'tasks'.*task, class"),
     (dict(heads='shared'), "kind 'task' cannot have heads='shared'"),
-    (dict(kind='class', heads='task'), "kind 'class' cannot have"),
+    (dict(kind='class', heads='per_step'), "kind 'class' cannot have"),
     (dict(permute=True), "permute needs kind='domain'"),
     (dict(steps=[[0, 1, 2, 3], [4, 5, 6, 7, 8]]), r'learns the classes \[9\]'),
     (dict(steps=[[0, 1, 2, 3, 4], [4, 5, 6, 7, 8, 9]]), '4'),
@@ -124,7 +124,7 @@ def test_no_penalty_to_weight(refused, method):
 
 
 def test_a_task_that_has_no_head(tmp_path):
-    cfg = digits(tmp_path / 'run', 'ewc', **{'scenario.heads': 'task'})
+    cfg = digits(tmp_path / 'run', 'ewc', **{'scenario.heads': 'per_step'})
     out = step_config(cfg, scenario_of(cfg), 1)
     init_default_scope('mmpretrain')
     model = MODELS.build(out.model).eval()

@@ -41,7 +41,7 @@ def split(tmp_path):
     def make(method, kind, **options):
         cfg = digits(tmp_path / method, method, **{
             'train_cfg.max_epochs': 3, 'total_batch_size': 32, **options})
-        cfg.scenario = dict(task='classification', dataset='digits',
+        cfg.scenario = dict(problem='classification', dataset='digits',
                             kind=kind, steps=STEPS, num_classes=10)
         return cfg
 
@@ -101,7 +101,7 @@ def sizes_of_tests() -> list:
 
 
 def test_permuted_digits_with_a_head_each(tmp_path):
-    cfg = digits(tmp_path / 'run', 'ewc', **{'scenario.heads': 'task'})
+    cfg = digits(tmp_path / 'run', 'ewc', **{'scenario.heads': 'per_step'})
     record = train(cfg)
     assert [len(s['classes']) for s in record.steps] == [10, 20, 30]
     assert record.steps[1]['classes'][8:12] == ['8@0', '9@0', '0@1', '1@1']
@@ -113,7 +113,7 @@ def test_permuted_digits_with_a_head_each(tmp_path):
 def test_a_data_set_for_every_domain(tmp_path):
     cfg = digits(tmp_path / 'run', 'online-ewc', **{
         'train_cfg.max_epochs': 6})
-    cfg.scenario = dict(task='classification', dataset='digits',
+    cfg.scenario = dict(problem='classification', dataset='digits',
                         kind='domain', steps=[['plain'], ['mirrored']],
                         num_classes=10)
     for loader in (cfg.train_dataloader, cfg.test_dataloader):
@@ -154,7 +154,7 @@ _base_ = [
 model = dict(backbone=dict(stem_channels=8, base_channels=8),
              head=dict(num_classes=4, in_channels=64),
              data_preprocessor=dict(mean=[128] * 3, std=[64] * 3))
-scenario = dict(task='classification', dataset='colours', kind='task',
+scenario = dict(problem='classification', dataset='colours', kind='task',
                 steps=[[3, 0], [1, 2]], num_classes=4)
 load = [dict(type='LoadImageFromFile'), dict(type='Resize', scale=16)]
 pack = dict(type='PackInputs')

@@ -199,13 +199,13 @@ SCENARIOS = [Row(*row) for row in (
     ('unknown name', scenario(dataset='voc', name='7-4'),
      "Unknown scenario of voc '7-4'.*Known"),
     ('no data set', scenario(name='10-1'), "needs the key 'dataset'"),
-    ('unknown task', scenario(task='detection', dataset='voc'),
-     "Unknown task 'detection'. .*Known"),
+    ('unknown problem', scenario(problem='detection', dataset='voc'),
+     "Unknown problem 'detection'. .*Known"),
     ('broken domain pattern', scenario(
         dataset='cityscapes_domain', name='1-1', domain_pattern='('),
      'no regular expression.*correct it'),
     ('tasks that do not use up the classes', scenario(
-        task='classification', dataset='cifar100', name='10x9'),
+        problem='classification', dataset='cifar100', name='10x9'),
      "'10x9'.*use up all 100"),
     ('unknown order', digits_with(**{'scenario.order': 'alphabetic'}),
      "Unknown order 'alphabetic'. .*Known"),

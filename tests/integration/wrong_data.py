@@ -159,7 +159,7 @@ def few_classes(case):
     """Labels 0 to 9 in a scenario of five classes."""
     ContinualClsDataset(
         dict(type='mmseg_spwc.DigitImages'),
-        dict(task='classification', kind='task', dataset='half',
+        dict(problem='classification', kind='task', dataset='half',
              num_classes=5, steps=[[0, 1, 2], [3, 4]]), 0)
 
 

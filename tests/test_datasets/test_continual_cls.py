@@ -14,13 +14,13 @@ from mmseg_spwc.scenario import build_scenario
 from mmseg_spwc.structures import BatchSamples
 
 SPLIT = dict(
-    task='classification',
+    problem='classification',
     dataset='toy',
     kind='task',
     steps=[[3, 1], [0, 5], [2, 4]],
     num_classes=6)
 PERMUTED = dict(
-    task='classification',
+    problem='classification',
     dataset='toy',
     kind='domain',
     steps=[['p0'], ['p1'], ['p2']],
@@ -134,7 +134,7 @@ def test_permuted_pixels():
     assert rows(make(PERMUTED, 2, role='test')) == expected
     assert rows(make(PERMUTED, 2)) == expected[120:]
     assert rows(make(PERMUTED, 0)) == expected[:60]
-    heads = rows(make(dict(PERMUTED, heads='task'), 2, role='test'))
+    heads = rows(make(dict(PERMUTED, heads='per_step'), 2, role='test'))
     assert [c for _, c, _ in heads] == [c + 6 * t for _, c, t in expected]
 
 
@@ -164,7 +164,7 @@ def test_domains_by_data_set():
 
 def test_metainfo():
     assert make(step=1).metainfo['classes'] == ('d', 'b', 'a', 'f')
-    heads = make(dict(PERMUTED, heads='task'), 1)
+    heads = make(dict(PERMUTED, heads='per_step'), 1)
     assert heads.metainfo['classes'][5:7] == ('f@0', 'a@1')
 
 

@@ -28,7 +28,7 @@ def runner_of(tmp_path):
             'work_dir': str(tmp_path / str(next(NUMBERS))),
             'experiment_name': f'importance_{next(NUMBERS)}',
             'scenario.name': '2',
-            'scenario.heads': 'task',
+            'scenario.heads': 'per_step',
             'heldout.ratio': 0.95,
             'total_batch_size': 32,
             'model.backbone.hidden': (16, 12),

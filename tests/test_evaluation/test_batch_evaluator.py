@@ -9,7 +9,7 @@ from mmseg_spwc.registry import EVALUATOR
 from mmseg_spwc.structures import BatchSamples
 
 SCENARIO = dict(
-    task='classification', dataset='toy', kind='task', num_classes=4,
+    problem='classification', dataset='toy', kind='task', num_classes=4,
     steps=[[0, 1], [2, 3]])
 OURS = dict(type='mmseg_spwc.TaskAccuracy', scenario=SCENARIO, step=1)
 THEIRS = [dict(type='Accuracy', topk=(1, 2)),

@@ -12,7 +12,7 @@ from mmseg_spwc.evaluation.metrics.task_accuracy import (
 from mmseg_spwc.structures import BatchSamples
 
 SCENARIO = dict(
-    task='classification', dataset='toy', kind='domain', num_classes=4,
+    problem='classification', dataset='toy', kind='domain', num_classes=4,
     steps=[['p0'], ['p1'], ['p2']], permute=True)
 SAMPLES = st.lists(
     st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 3)),

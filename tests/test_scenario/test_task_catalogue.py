@@ -23,10 +23,11 @@ def test_kinds():
     mnist = get_task_scenario('permuted_mnist', '10')
     assert (mnist.kind, mnist.heads, mnist.permute) == ('domain', 'shared',
                                                         True)
-    heads = get_task_scenario('permuted_mnist', '10', heads='task')
+    heads = get_task_scenario('permuted_mnist', '10', heads='per_step')
     assert heads.num_channels(9) == 100
     cifar = get_task_scenario('cifar100', '10x10')
-    assert (cifar.kind, cifar.heads, cifar.permute) == ('task', 'task', False)
+    assert (cifar.kind, cifar.heads, cifar.permute) == ('task', 'per_step',
+                                                        False)
     grown = get_task_scenario('cifar100', '10x10', kind='class')
     assert grown.heads == 'shared'
 

@@ -22,7 +22,8 @@ def make(kind='task', steps=None, num_classes=6, **kw):
 
 def test_split_into_tasks():
     scenario = make('task')
-    assert (scenario.task, scenario.heads) == ('classification', 'task')
+    assert (scenario.problem, scenario.heads) == ('classification',
+                                                    'per_step')
     assert not scenario.has_background
     assert scenario.num_steps == 3
     assert scenario.new_classes(1) == (0, 4)
@@ -63,7 +64,7 @@ def test_domains_with_a_shared_head():
 
 
 def test_domains_with_a_head_each():
-    scenario = make('domain', num_classes=2, heads='task')
+    scenario = make('domain', num_classes=2, heads='per_step')
     assert scenario.channels(2) == (2, 2, 2)
     assert scenario.seen_classes(1) == (0, 1, 0, 1)
     assert scenario.head_of(2) == (4, 2)
@@ -75,11 +76,11 @@ def test_domains_with_a_head_each():
 def scenarios(draw):
     kind = draw(st.sampled_from(['task', 'class', 'domain']))
     num_classes = draw(st.integers(2, 12))
-    heads = 'task' if kind == 'task' else 'shared'
+    heads = 'per_step' if kind == 'task' else 'shared'
     if kind == 'domain':
         count = draw(st.integers(1, 5))
         steps = [[f'd{i}'] for i in range(count)]
-        heads = draw(st.sampled_from(['task', 'shared']))
+        heads = draw(st.sampled_from(['per_step', 'shared']))
     else:
         order = draw(st.permutations(range(num_classes)))
         cuts = draw(st.sets(st.integers(1, num_classes - 1)))
@@ -143,7 +144,7 @@ def test_hashes():
 @pytest.mark.parametrize(('fields', 'message'), [
     (dict(kind='tasks'), "Did you mean 'task'"),
     (dict(kind='task', heads='shared'), 'leave heads out'),
-    (dict(kind='class', heads='task'), 'leave heads out'),
+    (dict(kind='class', heads='per_step'), 'leave heads out'),
     (dict(heads='many'), 'Unknown heads'),
     (dict(permute=True), "permute needs kind='domain'"),
     (dict(steps=((0, 1), (1, 2, 3, 4, 5))), '1 is in step 0 and again'),
@@ -179,9 +180,9 @@ def test_partial_and_class_zero():
 
 
 def test_build_by_task():
-    cfg = dict(task='classification', dataset='cifar100', name='10x10')
+    cfg = dict(problem='classification', dataset='cifar100', name='10x10')
     assert build_scenario(cfg) == get_task_scenario('cifar100', '10x10')
-    seg = dict(task='segmentation', dataset='voc', name='10-1')
+    seg = dict(problem='segmentation', dataset='voc', name='10-1')
     assert build_scenario(seg) == get_scenario('voc', '10-1')
     with pytest.raises(ValueError, match="Did you mean 'classification'"):
-        build_scenario(dict(cfg, task='classificaton'))
+        build_scenario(dict(cfg, problem='classificaton'))

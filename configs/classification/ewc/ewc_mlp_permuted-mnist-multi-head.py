@@ -1,2 +1,2 @@
 _base_ = './ewc_mlp_permuted-mnist.py'
-scenario = dict(heads='task')
+scenario = dict(heads='per_step')

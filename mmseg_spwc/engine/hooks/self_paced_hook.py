@@ -74,7 +74,7 @@ class SelfPacedHook(Hook):
                              f'dict(iters=N), not {update!r}.')
         self.step = step
         self.scenario = build_scenario(scenario)
-        if unit == 'class' and self.scenario.task == 'classification':
+        if unit == 'class' and self.scenario.problem == 'classification':
             raise ValueError('Tasks are scored as a whole: set '
                              "self_paced.unit='step' or leave it out.")
         self.record = Path(record)

@@ -12,4 +12,4 @@ _PROBLEMS = dict(segmentation=Segmentation, classification=Classification)
 
 def problem_of(scenario: Scenario) -> Problem:
     """Return the kind of problem that a scenario poses."""
-    return _PROBLEMS[scenario.task]()
+    return _PROBLEMS[scenario.problem]()

@@ -27,7 +27,7 @@ class Classification(Problem):
 
     def fit_model(self, model: Config, cfg: Config, scenario: Scenario,
                   step: int) -> None:
-        model.per_task = scenario.heads == 'task'
+        model.per_task = scenario.heads == 'per_step'
         model.losses = dict(
             dict(cls=dict(type='mmseg_spwc.TaskCrossEntropyLoss')),
             **model.get('losses', {}))

@@ -1,3 +1,3 @@
 # Ten tasks of ten random classes, a head each; the task is known at test.
 scenario = dict(
-    task='classification', dataset='cifar100', name='10x10', kind='task')
+    problem='classification', dataset='cifar100', name='10x10', kind='task')

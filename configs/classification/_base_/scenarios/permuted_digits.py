@@ -1,1 +1,1 @@
-scenario = dict(task='classification', dataset='permuted_digits', name='10')
+scenario = dict(problem='classification', dataset='permuted_digits', name='10')

@@ -1,2 +1,2 @@
 # Ten tasks, each with its own permutation of the pixels; one shared head.
-scenario = dict(task='classification', dataset='permuted_mnist', name='10')
+scenario = dict(problem='classification', dataset='permuted_mnist', name='10')

@@ -1,3 +1,3 @@
 # Ten tasks of twenty random classes, a head each; the task is known at test.
 scenario = dict(
-    task='classification', dataset='tiny_imagenet', name='10x20', kind='task')
+    problem='classification', dataset='tiny_imagenet', name='10x20', kind='task')
