@@ -12,19 +12,8 @@ PINS := requirements/pinned.txt
 .PHONY: demo test test-slow lint bench env clean
 
 # three methods from one shared step 0; a second call goes on where it stopped
-DEMO := work_dirs/demo
 demo: $(ENV)
-	$(PY) tools/train.py configs/demo/finetune_shapes-6-1.py --resume \
-	  --work-dir $(DEMO)/finetune
-	for method in rcil rcil-spwc; do \
-	  $(PY) tools/train.py configs/demo/$${method}_shapes-6-1.py --resume \
-	    --work-dir $(DEMO)/$$method \
-	    --cfg-options start_from=$(DEMO)/finetune/step_00/final.pth \
-	  || exit 1; done
-	$(PY) tools/analysis_tools/compare.py $(DEMO)/finetune $(DEMO)/rcil \
-	  $(DEMO)/rcil-spwc
-	$(PY) tools/report.py $(DEMO)/finetune $(DEMO)/rcil $(DEMO)/rcil-spwc \
-	  -o $(DEMO)/report.html
+	@$(PY) tools/run_demo.py
 
 test: $(ENV)
 	$(PYTEST) $(TESTS)

@@ -29,7 +29,13 @@ if __name__ == '__main__':
         python_requires='>=3.10,<3.12',
         packages=find_packages(include=('mmseg_spwc', 'mmseg_spwc.*')),
         package_data={
-            'mmseg_spwc': ['*.json'],
+            # links to configs/, tools/ and model-index.yml, so that a wheel
+            # carries them as OpenMMLab's do
+            'mmseg_spwc': [
+                '*.json', '.mim/model-index.yml', '.mim/configs/**/*.py',
+                '.mim/configs/**/*.yml', '.mim/tools/**/*.py',
+                '.mim/tools/**/*.sh'
+            ],
             'mmseg_spwc.visualization.report': ['templates/*'],
         },
         # torch and mmcv are the user's choice (CPU or CUDA build, lite or
@@ -41,5 +47,8 @@ if __name__ == '__main__':
             'tests': requirements('tests'),
             'trackers': requirements('trackers'),
             'web': requirements('web'),
+        },
+        entry_points={
+            'console_scripts': ['mmseg-spwc=mmseg_spwc.cli:main'],
         },
         zip_safe=False)

@@ -16,6 +16,9 @@ import types
 import warnings
 
 PYTHON = (3, 10)
+# a link in a checkout, a folder in a wheel
+CONFIGS = os.path.join(
+    os.path.dirname(os.path.abspath(__file__)), '.mim', 'configs')
 # distributions, the lowest supported version, the first unsupported one
 REQUIRED = {
     'torch': (('torch', ), '2.1', '3'),
@@ -154,6 +157,26 @@ def quieten_known_warnings() -> None:
         warnings.filterwarnings('ignore', message=message)
 
 
+def offer_configs() -> None:
+    """Let a config inherit ``mmseg_spwc::rcil/...`` as it does ``mmseg::``.
+
+    MMEngine keeps a fixed table of the packages that have configs, and would
+    look for all their types in the scope of that package; ours name theirs.
+    """
+    from mmengine.config import Config
+    others = Config._get_cfg_path
+    if others.__module__ == __name__:
+        return
+
+    def find(cfg_path: str, filename: str) -> tuple:
+        package, _, name = cfg_path.partition('::')
+        if package != 'mmseg_spwc':
+            return others(cfg_path, filename)
+        return os.path.join(CONFIGS, name), None
+
+    Config._get_cfg_path = staticmethod(find)
+
+
 def _has(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
@@ -168,3 +191,4 @@ def apply() -> None:
     quieten_known_warnings()
     declare_torchvision_ops()
     stand_in_for_mmcv_ops()
+    offer_configs()

@@ -1,0 +1,37 @@
+"""The command ``mmseg-spwc``: the tools, wherever the package is installed.
+
+    mmseg-spwc train CONFIG ...
+    mmseg-spwc demo
+"""
+import runpy
+import sys
+from pathlib import Path
+
+# as OpenMMLab's packages carry them; links in a checkout, files in a wheel
+MIM = Path(__file__).resolve().parent / '.mim'
+TOOLS = dict(
+    train='train.py',
+    test='test.py',
+    report='report.py',
+    demo='run_demo.py',
+    compare='analysis_tools/compare.py',
+    print_config='misc/print_config.py')
+
+
+def main() -> None:
+    """Run the tool that the first argument names, with the others."""
+    command, *rest = sys.argv[1:] or ['--help']
+    if command in ('-h', '--help'):
+        print(__doc__)
+        print('Commands:', ', '.join(TOOLS))
+        return
+    if command not in TOOLS:
+        sys.exit(f'error: mmseg-spwc has no command {command!r}: choose one '
+                 f'of {", ".join(TOOLS)}.')
+    script = str(MIM / 'tools' / TOOLS[command])
+    sys.argv = [f'mmseg-spwc {command}', *rest]
+    runpy.run_path(script, run_name='__main__')
+
+
+if __name__ == '__main__':
+    main()
