@@ -2,7 +2,7 @@
 
     custom_imports = dict(imports=['mmseg_spwc.classification'])
 """
-from .compat import StackError
+from .errors import StackError
 
 try:
     import mmpretrain  # noqa: F401

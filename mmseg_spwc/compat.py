@@ -15,6 +15,8 @@ import sys
 import types
 import warnings
 
+from .errors import StackError
+
 PYTHON = (3, 10)
 # a link in a checkout, a folder in a wheel
 CONFIGS = os.path.join(
@@ -26,10 +28,6 @@ REQUIRED = {
     'mmcv': (('mmcv', 'mmcv-lite'), '2.0.0', '2.2.0'),
     'mmseg': (('mmsegmentation', ), '1.2.0', '2.0'),
 }
-
-
-class StackError(ImportError):
-    """A package is missing or unsupported; the message holds the remedy."""
 
 
 def check_stack() -> None:

@@ -12,15 +12,12 @@ from pathlib import Path
 
 import jsonschema
 
+from mmseg_spwc.errors import RecordError
 from mmseg_spwc.utils.files import write_text
 
 VERSION = 1
 FILE_NAME = 'record.json'
 TABLE_NAME = 'results.csv'
-
-
-class RecordError(ValueError):
-    """A record cannot be read; the message says why and what to do."""
 
 
 class Record:

@@ -10,8 +10,7 @@ from mmengine.registry import init_default_scope
 
 import mmseg_spwc.classification  # noqa: F401
 from mmseg_spwc.engine import step_config
-from mmseg_spwc.engine.config_keys import check_keys
-from mmseg_spwc.engine.config_values import check_values
+from mmseg_spwc.engine.config_keys import check_keys, check_values
 from mmseg_spwc.engine.step_config import scenario_of
 from mmseg_spwc.registry import MODELS
 

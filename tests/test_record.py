@@ -8,7 +8,8 @@ import math
 import pytest
 
 from mmseg_spwc.engine.problems import Segmentation
-from mmseg_spwc.record import Record, RecordError
+from mmseg_spwc.errors import RecordError
+from mmseg_spwc.record import Record
 
 
 def entry(step, iou, base=2):

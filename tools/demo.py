@@ -32,8 +32,8 @@ def main() -> int:
     import mmseg_spwc  # noqa: F401
     from mmseg_spwc.apis import inference
     from mmseg_spwc.apis.step_model import load_step_model
-    from mmseg_spwc.engine.errors import user_errors
     from mmseg_spwc.engine.launch import load_config
+    from mmseg_spwc.errors import user_errors
     from mmseg_spwc.utils.files import atomic_path
     from mmseg_spwc.visualization import overlay
     with user_errors():

@@ -25,7 +25,7 @@ def main() -> int:
     args = parse_args()
     import mmseg_spwc  # noqa: F401
     from mmseg_spwc.apis import inference
-    from mmseg_spwc.engine.errors import user_errors
+    from mmseg_spwc.errors import user_errors
     from mmseg_spwc.utils.files import write_text
     from mmseg_spwc.visualization.report.steps_page import render_steps
     from mmseg_spwc.visualization.runs import load_runs

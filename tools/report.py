@@ -26,7 +26,7 @@ def parse_args() -> argparse.Namespace:
 def main() -> int:
     args = parse_args()
     from mmseg_spwc.apis.galleries import make_gallery
-    from mmseg_spwc.engine.errors import user_errors
+    from mmseg_spwc.errors import user_errors
     from mmseg_spwc.utils.files import write_text
     from mmseg_spwc.visualization.headline import headlines
     from mmseg_spwc.visualization.report import render

@@ -6,12 +6,12 @@ import argparse
 import json
 import sys
 
-from mmseg_spwc.engine.errors import user_errors
 from mmseg_spwc.engine.launch import (
     add_options,
     load_config,
     start_processes,
 )
+from mmseg_spwc.errors import user_errors
 from mmseg_spwc.registry import RUNNERS
 from mmseg_spwc.utils.files import write_text
 

@@ -9,12 +9,12 @@ beside MMEngine's own. The record of the run is work_dir/record.json.
 import argparse
 import sys
 
-from mmseg_spwc.engine.errors import user_errors
 from mmseg_spwc.engine.launch import (
     add_options,
     load_config,
     start_processes,
 )
+from mmseg_spwc.errors import user_errors
 from mmseg_spwc.registry import RUNNERS
 
 

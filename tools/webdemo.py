@@ -28,7 +28,7 @@ def main() -> int:
     args = parse_args()
     import mmseg_spwc  # noqa: F401
     from mmseg_spwc.apis.web_demo import StepTrials, build_page
-    from mmseg_spwc.engine.errors import user_errors
+    from mmseg_spwc.errors import user_errors
     from mmseg_spwc.visualization.runs import load_runs
     with user_errors():
         (run, ), _ = load_runs([args.run])

@@ -7,7 +7,7 @@ from mmengine.dataset import pseudo_collate
 from torch.utils.data import Dataset
 
 from mmseg_spwc.datasets.continual_seg import ContinualSegDataset, find_key
-from mmseg_spwc.engine.config_keys import ConfigError
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.registry import DATASETS
 from mmseg_spwc.visualization.gallery import Gallery, Picture
 from mmseg_spwc.visualization.runs import Comparison, Run

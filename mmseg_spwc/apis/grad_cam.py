@@ -11,8 +11,8 @@ from mmengine.dataset import pseudo_collate
 from torch import Tensor, nn
 from torch.utils.data import Dataset
 
-from mmseg_spwc.engine.config_keys import ConfigError
-from mmseg_spwc.record import Record, RecordError
+from mmseg_spwc.errors import ConfigError, RecordError
+from mmseg_spwc.record import Record
 from mmseg_spwc.visualization.figures.cam_grid import CamRow
 from mmseg_spwc.visualization.runs import Run
 

@@ -10,7 +10,7 @@ from mmengine.dataset import pseudo_collate
 from mmseg.datasets.transforms import PackSegInputs
 
 from mmseg_spwc.datasets.pixels import PixelOrders
-from mmseg_spwc.engine.config_keys import ConfigError
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.scenario import build_scenario
 from mmseg_spwc.visualization.report.steps_page import StepView
 from mmseg_spwc.visualization.runs import Run

@@ -8,8 +8,9 @@ from mmengine.registry import init_default_scope
 from torch import Tensor, nn
 
 from mmseg_spwc.engine.checkpoint import check_fits, load_step, load_weights
-from mmseg_spwc.engine.config_keys import check_keys, input_errors
+from mmseg_spwc.engine.config_keys import check_keys
 from mmseg_spwc.engine.step_config import scenario_of, step_config
+from mmseg_spwc.errors import input_errors
 from mmseg_spwc.registry import MODELS
 
 

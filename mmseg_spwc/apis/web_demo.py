@@ -7,9 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from mmseg_spwc.engine.config_keys import ConfigError
 from mmseg_spwc.engine.step_config import scenario_of
-from mmseg_spwc.record import RecordError
+from mmseg_spwc.errors import ConfigError, RecordError
 from mmseg_spwc.visualization.gallery import Gallery
 from mmseg_spwc.visualization.overlay import tinted
 from mmseg_spwc.visualization.runs import Run

@@ -17,8 +17,8 @@ from mmengine.fileio import get as read_bytes
 from mmengine.utils import track_iter_progress
 from PIL import Image
 
+from mmseg_spwc.utils.distributed import from_first_rank
 from mmseg_spwc.utils.files import write_text
-from mmseg_spwc.utils.first_rank import from_first_rank
 
 VERSION = 2
 IGNORE = 255

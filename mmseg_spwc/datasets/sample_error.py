@@ -2,9 +2,7 @@
 import contextlib
 from collections.abc import Iterator, Mapping
 
-
-class SampleError(RuntimeError):
-    """A sample cannot be made; the message names its files."""
+from mmseg_spwc.errors import SampleError
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from mmseg.datasets import BaseSegDataset
 from PIL import Image
 
 from mmseg_spwc.registry import DATASETS
-from mmseg_spwc.utils.first_rank import from_first_rank
+from mmseg_spwc.utils.distributed import from_first_rank
 
 from .shapes_drawing import draw_sample
 from .shapes_outlines import CLASSES

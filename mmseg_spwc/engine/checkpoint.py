@@ -5,14 +5,11 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from mmseg_spwc.errors import CheckpointError
 from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.utils.files import write_tensors
 
 FORMAT = 'mmseg_spwc.step'
-
-
-class CheckpointError(ValueError):
-    """A checkpoint does not fit; the message says why and what to do."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,13 +16,13 @@ Beside the keys of MMEngine's Runner a config of ours has these:
 ``start_from``       finished step-0 checkpoint that replaces step 0
 ===================  ====================================================
 """
-import contextlib
 import dataclasses
 import difflib
-import pickle
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from numbers import Integral, Real
 
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.selfpaced import SelfPacedWeights
 
 KEYS = ('scenario', 'method', 'schedule', 'self_paced', 'total_batch_size',
@@ -37,37 +37,6 @@ INNER_KEYS = dict(
                 *(f.name for f in dataclasses.fields(SelfPacedWeights))))
 REQUIRED = ('scenario', 'method', 'model', 'train_dataloader',
             'test_dataloader', 'train_cfg', 'optim_wrapper')
-
-
-class ConfigError(ValueError):
-    """A config is wrong; the message says where and what to do."""
-
-
-@contextlib.contextmanager
-def input_errors(what: str) -> Iterator[None]:
-    """Turn errors of the input in a block into :class:`ConfigError`."""
-    try:
-        yield
-    except ConfigError:
-        raise
-    except AttributeError as error:
-        if not isinstance(error.obj, Mapping):  # no config was asked
-            raise
-        raise ConfigError(f'{what}: {_missing(error.name)}') from error
-    except (LookupError, OSError, TypeError, ValueError,
-            pickle.UnpicklingError) as error:
-        raise ConfigError(f'{what}: {_reason(error)}') from error
-
-
-def _reason(error: Exception) -> str:
-    if not isinstance(error, KeyError):
-        return str(error)
-    text = str(error.args[0])
-    return _missing(text) if text.isidentifier() else text
-
-
-def _missing(key: str) -> str:
-    return f'the key {key!r} is missing; give it a value.'
 
 
 def check_keys(cfg: Mapping) -> None:
@@ -110,6 +79,52 @@ def check_keys(cfg: Mapping) -> None:
 def _check_dict(value: object, key: str) -> None:
     if value is not None and not isinstance(value, Mapping):
         raise ConfigError(f'{key} is {value!r}: give a dict.')
+
+
+def check_values(cfg: Mapping) -> None:
+    """Raise :class:`ConfigError` for a value that no run can use.
+
+    Args:
+        cfg (Mapping): The config of the sequence; its keys are right
+            (:func:`check_keys`).
+    """
+    total = cfg.get('total_batch_size')
+    if total is not None and not _is_positive(total):
+        raise ConfigError(f'total_batch_size is {total!r}: give a whole '
+                          'number above 0.')
+    ratio = (cfg.get('heldout') or {}).get('ratio', 0)
+    if not isinstance(ratio, Real) or not 0 <= ratio < 1:
+        raise ConfigError(f'heldout.ratio is {ratio!r}: give a share from 0 '
+                          'to below 1.')
+    crop = cfg.get('crop_size')  # mmseg's own configs keep a tuple here
+    if not isinstance(crop, (tuple, list, type(None))) and \
+            not _is_positive(crop):
+        raise ConfigError(f'crop_size is {crop!r}: give the side of the '
+                          'crops, a whole number above 0.')
+    run = cfg['method'].get('run')
+    if run not in (None, 'last'):
+        raise ConfigError(f"method.run is {run!r}: it can be 'last', to "
+                          'train the last step alone; else leave it out.')
+    if cfg.get('self_paced') and not ratio:
+        raise ConfigError('self_paced needs scores on a held-out slice: set '
+                          'heldout.ratio above 0, such as 0.1.')
+
+
+def check_length(train_cfg: Mapping) -> None:
+    """Refuse a training that would end before it begins.
+
+    Args:
+        train_cfg (Mapping): That of one step.
+    """
+    for key in ('max_epochs', 'max_iters'):
+        if key in train_cfg and not _is_positive(train_cfg[key]):
+            raise ConfigError(f'train_cfg.{key} is {train_cfg[key]!r}: give '
+                              'a whole number above 0.')
+
+
+def _is_positive(value: object) -> bool:
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    return whole and value > 0
 
 
 def overrides(group: Mapping | None, stage: str, step: int) -> list:

@@ -7,7 +7,7 @@ import torch
 from mmengine.config import Config, DictAction
 from mmengine.dist import is_distributed
 
-from .config_keys import ConfigError, input_errors
+from mmseg_spwc.errors import ConfigError, input_errors
 
 _PLAIN = dict(cuda='AmpOptimWrapper', cpu='mmseg_spwc.CpuAmpOptimWrapper')
 _CONSOLIDATED = dict(

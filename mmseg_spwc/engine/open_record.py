@@ -3,12 +3,12 @@ from pathlib import Path
 
 from mmengine.config import Config
 
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.record import FILE_NAME, Record
 from mmseg_spwc.scenario import Scenario
-from mmseg_spwc.utils.first_rank import from_first_rank
+from mmseg_spwc.utils.distributed import from_first_rank
 
 from . import provenance
-from .config_keys import ConfigError
 
 
 def open_record(cfg: Config, scenario: Scenario, method: str) -> Record:

@@ -10,10 +10,10 @@ from mmengine.optim import build_optim_wrapper
 from mmengine.registry import HOOKS, OPTIMIZERS, PARAM_SCHEDULERS
 from torch import nn
 
+from mmseg_spwc.errors import ConfigError, input_errors
 from mmseg_spwc.registry import MODELS
 
-from .config_keys import ConfigError, input_errors
-from .config_values import check_length
+from .config_keys import check_length
 
 # what gives parts of a real network options of their own
 BY_PARAMETER = ('constructor', 'paramwise_cfg')

@@ -4,9 +4,9 @@ import functools
 from mmengine.config import Config
 from mmengine.dist import get_world_size
 
+from mmseg_spwc.errors import ConfigError, input_errors
 from mmseg_spwc.scenario import Scenario
 
-from .config_keys import ConfigError, input_errors
 from .parts import check_parts
 from .problems import problem_of
 from .step_config import step_config

@@ -10,9 +10,8 @@ from mmengine.config import Config
 from mmengine.dist import get_world_size
 from mmengine.logging import print_log
 
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.scenario import Scenario
-
-from .config_keys import ConfigError
 
 # keys that say where and how a run is made, not what its result is
 PLACES = ('work_dir', 'resume', 'launcher', 'load_from', 'data_root',

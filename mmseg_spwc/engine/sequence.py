@@ -7,15 +7,14 @@ from pathlib import Path
 import torch
 from mmengine.config import Config
 from mmengine.dist import get_world_size, is_main_process
-from mmengine.model import is_model_wrapper
 from mmengine.registry import init_default_scope
 from mmengine.runner import Runner
 
+from mmseg_spwc.errors import data_losses, input_errors
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import RUNNERS
-from mmseg_spwc.utils.first_rank import from_first_rank
+from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 
-from .agreement import check_agreement
 from .checkpoint import (
     Stamp,
     check_fits,
@@ -25,19 +24,18 @@ from .checkpoint import (
     save_step,
 )
 from .cleanup import release
-from .config_keys import check_keys, input_errors
-from .config_values import check_values
-from .curves import loss_curves
-from .data_loss import data_losses
+from .config_keys import check_keys, check_values
 from .distribution import distribute
-from .lock import run_lock
+from .logging.curves import loss_curves
+from .logging.terminal import print_step, print_table
 from .open_record import open_record
 from .preflight import plan_steps
 from .problems import problem_of
-from .resume_point import find_resume_point, remove_resume_points
+from .safety.agreement import check_agreement
+from .safety.lock import run_lock
+from .safety.preemption import stop_requests
+from .safety.resume_point import find_resume_point, remove_resume_points
 from .step_config import checkpoint_path, scenario_of, step_config
-from .stop_request import stop_requests
-from .summary import print_step, print_table
 
 
 @RUNNERS.register_module()
@@ -156,7 +154,7 @@ class ContinualRunner:
             consolidation=info('consolidation', None),
             curves=loss_curves(runner.message_hub, runner.iter))
         check_agreement(
-            f'about step {step}', state=_network(runner).state_dict(),
+            f'about step {step}', state=unwrap(runner.model).state_dict(),
             scores={k: v for k, v in entry.items() if k != 'curves'})
         entry['cost'] = dict(
             wall_time=time.time() - begin, peak_memory=_peak_memory())
@@ -181,7 +179,7 @@ class ContinualRunner:
 
     def _save(self, runner: Runner, step: int) -> str:
         """Fold the network to its plain form, and write it."""
-        network = _network(runner)
+        network = unwrap(runner.model)
         check_agreement(f'after training step {step}',
                         weights=dict(network.named_parameters()))
         branches = network.carried_branches()
@@ -200,15 +198,9 @@ def _build(cfg: Config) -> Runner:
         return Runner.from_cfg(cfg)
 
 
-def _network(runner: Runner) -> torch.nn.Module:
-    if is_model_wrapper(runner.model):
-        return runner.model.module
-    return runner.model
-
-
 def _load(runner: Runner, state: dict, path: str) -> None:
-    _network(runner).to_plain()
-    load_weights(_network(runner), state, path)
+    unwrap(runner.model).to_plain()
+    load_weights(unwrap(runner.model), state, path)
 
 
 def _plain_meta(runner: Runner) -> dict:

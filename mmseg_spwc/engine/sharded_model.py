@@ -8,9 +8,9 @@ from mmengine.optim import OptimWrapper
 from torch import nn
 from torch.optim import Optimizer
 
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.registry import MODEL_WRAPPERS
 
-from .config_keys import ConfigError
 from .optim import Consolidated
 
 

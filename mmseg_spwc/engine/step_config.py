@@ -4,13 +4,14 @@ from collections.abc import Mapping
 
 from mmengine.config import Config
 
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.scenario import Scenario, build_scenario
 
-from .config_keys import KEYS, ConfigError, overrides
+from .config_keys import KEYS, overrides
 from .formatted_config import FormattedConfig
-from .guards import add_guards
 from .problems import problem_of
+from .safety.guards import add_guards
 
 SAMPLERS = dict(
     DefaultSampler='mmseg_spwc.SeededSampler',

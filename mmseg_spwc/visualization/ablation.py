@@ -1,7 +1,8 @@
 """Runs put together by one setting of their config."""
 from collections.abc import Callable
 
-from mmseg_spwc.record import Record, RecordError
+from mmseg_spwc.errors import RecordError
+from mmseg_spwc.record import Record
 
 from .config_text import setting
 from .runs import Comparison

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mmseg_spwc.record import Record, RecordError
+from mmseg_spwc.errors import RecordError
+from mmseg_spwc.record import Record
 
 
 @dataclass(frozen=True)

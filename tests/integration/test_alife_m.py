@@ -8,13 +8,13 @@ from mmengine.runner import Runner
 
 from mmseg_spwc.engine import ContinualRunner, sequence
 from mmseg_spwc.engine.checkpoint import load_step
-from mmseg_spwc.engine.config_keys import ConfigError
 from mmseg_spwc.engine.hooks import FeatureReplayHook
 from mmseg_spwc.engine.hooks.feature_replay_hook import (
     read_memory,
     write_memory,
 )
 from mmseg_spwc.engine.step_config import step_config
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.models.feature_memory import FeatureMemory
 from mmseg_spwc.scenario import get_scenario
 

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.config_keys import ConfigError
+from mmseg_spwc.errors import ConfigError
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from wrong_data import CLASSIFICATION, SEGMENTATION
 from wrong_files import CHECKPOINTS, RECORDS
 from wrong_inputs import Case, untouched
 
-from mmseg_spwc.compat import StackError
+from mmseg_spwc.errors import StackError
 
 ROWS = [*CONFIGS, *SCENARIOS, *SEGMENTATION, *CLASSIFICATION, *CHECKPOINTS,
         *RECORDS, *COMMANDS, *ENVIRONMENTS]

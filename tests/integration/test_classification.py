@@ -19,7 +19,7 @@ from safetensors.torch import load_file
 from sklearn.datasets import load_digits
 
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.config_keys import ConfigError
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.visualization.tables import final_table
 
 TRAIN, HELDOUT, TEST = 1150, 288, 359  # of 1797 digits

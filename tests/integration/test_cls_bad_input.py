@@ -14,8 +14,8 @@ from mmengine.config import Config
 from mmengine.registry import init_default_scope
 from mmpretrain.structures import DataSample
 
-from mmseg_spwc.engine.config_keys import ConfigError
 from mmseg_spwc.engine.step_config import scenario_of, step_config
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import MODELS
 from mmseg_spwc.selfpaced import difficulty, priority_weights

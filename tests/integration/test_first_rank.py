@@ -4,7 +4,7 @@ import os
 import pytest
 from forked_ranks import on_ranks
 
-from mmseg_spwc.utils.first_rank import from_first_rank
+from mmseg_spwc.utils.distributed import from_first_rank
 
 
 class Unreadable(Exception):

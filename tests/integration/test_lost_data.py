@@ -9,8 +9,8 @@ import pytest
 from digit_runs import ROOT
 
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.data_loss import DataLost
-from mmseg_spwc.engine.resume_point import check_intact
+from mmseg_spwc.engine.safety.resume_point import check_intact
+from mmseg_spwc.errors import DataLost
 
 ONE_WORKER = {'train_dataloader.num_workers': 1}
 
@@ -69,7 +69,8 @@ def test_a_dead_worker_ends_the_run_with_a_sentence(one_step, tmp_path):
     cfg.dump(tmp_path / 'config.py')
     done = subprocess.run(
         [sys.executable, 'tools/train.py', tmp_path / 'config.py'], cwd=ROOT,
-        env=dict(os.environ, PYTHONPATH=str(Path(__file__).parent)),
+        env=dict(os.environ, PYTHONPATH=os.pathsep.join(
+            [str(Path(__file__).parent), str(ROOT)])),
         capture_output=True, text=True, timeout=120)
     assert done.returncode == 2, done.stderr
     assert 'error: A worker that loads data died' in done.stderr

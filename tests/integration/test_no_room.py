@@ -11,7 +11,7 @@ from digit_runs import (
     weights,
 )
 
-from mmseg_spwc.engine.errors import user_errors
+from mmseg_spwc.errors import user_errors
 
 OPTIONS = {'scenario.name': '2', 'train_cfg.max_epochs': 1,
            'optim_wrapper.optimizer.momentum': 0.}

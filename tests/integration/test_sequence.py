@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.checkpoint import CheckpointError, load_step
-from mmseg_spwc.engine.config_keys import ConfigError
+from mmseg_spwc.engine.checkpoint import load_step
+from mmseg_spwc.errors import CheckpointError, ConfigError
 from mmseg_spwc.record import Record
 from mmseg_spwc.visualization.tables import final_table
 

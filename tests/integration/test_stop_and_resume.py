@@ -13,7 +13,7 @@ from mmengine.hooks import Hook
 
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.engine.checkpoint import load_step
-from mmseg_spwc.engine.stops import NonFiniteError, Preempted
+from mmseg_spwc.errors import NonFiniteError, Preempted
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import HOOKS
 

@@ -11,9 +11,9 @@ from mmengine.hooks import Hook
 
 from mmseg_spwc.datasets.shapes import generate_shapes
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.agreement import check_agreement, fingerprint
 from mmseg_spwc.engine.checkpoint import load_step
-from mmseg_spwc.engine.lock import run_lock
+from mmseg_spwc.engine.safety.agreement import check_agreement, fingerprint
+from mmseg_spwc.engine.safety.lock import run_lock
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import HOOKS
 

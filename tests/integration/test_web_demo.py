@@ -7,8 +7,8 @@ from PIL import Image
 
 from mmseg_spwc.apis import inference, web_demo
 from mmseg_spwc.apis.step_model import StepModel
-from mmseg_spwc.engine.config_keys import ConfigError
-from mmseg_spwc.record import Record, RecordError
+from mmseg_spwc.errors import ConfigError, RecordError
+from mmseg_spwc.record import Record
 from mmseg_spwc.visualization.runs import Run, load_runs
 
 RED, BLUE = [200, 0, 0], [0, 0, 100]

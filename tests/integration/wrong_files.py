@@ -6,7 +6,7 @@ from wrong_data import Evil
 from wrong_inputs import Row, train
 
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.errors import user_errors
+from mmseg_spwc.errors import user_errors
 from mmseg_spwc.record import Record
 
 

@@ -10,7 +10,7 @@ from digit_runs import ROOT, digits
 from mmengine.config import Config
 
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.errors import user_errors
+from mmseg_spwc.errors import user_errors
 
 DEMO = ROOT / 'configs' / 'demo' / 'finetune_shapes-6-1.py'
 

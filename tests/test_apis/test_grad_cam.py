@@ -9,8 +9,8 @@ from mmseg_spwc.apis.grad_cam import (
     easiest_and_hardest,
     find_layer,
 )
-from mmseg_spwc.engine.config_keys import ConfigError
-from mmseg_spwc.record import Record, RecordError
+from mmseg_spwc.errors import ConfigError, RecordError
+from mmseg_spwc.record import Record
 
 
 class Pooled(nn.Module):

@@ -2,8 +2,9 @@
 import pytest
 
 from mmseg_spwc.datasets.continual_seg import ContinualSegDataset
-from mmseg_spwc.datasets.sample_error import SampleError, naming_files
+from mmseg_spwc.datasets.sample_error import naming_files
 from mmseg_spwc.datasets.sample_source import SampleSource
+from mmseg_spwc.errors import SampleError
 
 INFO = dict(img_path='a.jpg', seg_map_path='a.png', reduce_zero_label=False)
 

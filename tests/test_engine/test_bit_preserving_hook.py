@@ -11,9 +11,9 @@ from mmengine.runner import Runner
 from safetensors.torch import load_file
 
 from mmseg_spwc.engine import step_config
-from mmseg_spwc.engine.config_keys import ConfigError
 from mmseg_spwc.engine.hooks import BitPreservingHook
 from mmseg_spwc.engine.step_config import checkpoint_path, scenario_of
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.registry import HOOKS
 
 LEAF = 'configs/classification/blip/blip_mlp_permuted-digits.py'

@@ -1,7 +1,8 @@
 """Typos at our level are found before anything runs."""
 import pytest
 
-from mmseg_spwc.engine.config_keys import ConfigError, check_keys, overrides
+from mmseg_spwc.engine.config_keys import check_keys, overrides
+from mmseg_spwc.errors import ConfigError
 
 
 def good() -> dict:

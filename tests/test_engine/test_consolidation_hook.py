@@ -9,10 +9,10 @@ from torch.nn import functional
 
 from mmseg_spwc.consolidation import TaskStore
 from mmseg_spwc.engine import step_config
-from mmseg_spwc.engine.config_keys import ConfigError
 from mmseg_spwc.engine.hooks import ConsolidationHook
 from mmseg_spwc.engine.hooks.consolidation_hook import KEY
 from mmseg_spwc.engine.importance import StepData, build_importance
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.scenario import build_scenario
 
 METHODS = 'configs/_base_/methods'

@@ -4,7 +4,7 @@ import torch
 from mmengine.config import Config
 
 from mmseg_spwc.engine import launch
-from mmseg_spwc.engine.config_keys import ConfigError
+from mmseg_spwc.errors import ConfigError
 
 
 @pytest.mark.parametrize('cuda, plain, ours', [

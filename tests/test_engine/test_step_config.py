@@ -5,7 +5,8 @@ import pytest
 from mmengine.config import Config
 
 from mmseg_spwc.engine import step_config
-from mmseg_spwc.engine.config_keys import KEYS, ConfigError
+from mmseg_spwc.engine.config_keys import KEYS
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.scenario import build_scenario
 
 

@@ -12,7 +12,7 @@ from mmengine.config import ConfigDict
 from mmengine.registry import init_default_scope
 
 import mmseg_spwc.classification
-from mmseg_spwc.compat import StackError
+from mmseg_spwc.errors import StackError
 from mmseg_spwc.engine.hooks.step_transition_hook import (
     build_plain,
     load_previous,

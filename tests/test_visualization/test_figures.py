@@ -8,7 +8,7 @@ import torch
 from made_records import classification, segmentation, write
 
 from mmseg_spwc.consolidation import TaskStore
-from mmseg_spwc.record import RecordError
+from mmseg_spwc.errors import RecordError
 from mmseg_spwc.visualization.ablation import by_setting, k_of, rule_of
 from mmseg_spwc.visualization.figures import FIGURES, save
 from mmseg_spwc.visualization.figures.convergence import objective

@@ -4,7 +4,7 @@ import json
 import pytest
 from made_records import classification, segmentation, write
 
-from mmseg_spwc.record import RecordError
+from mmseg_spwc.errors import RecordError
 from mmseg_spwc.visualization.runs import compare, load_runs
 from mmseg_spwc.visualization.tables import final_table
 

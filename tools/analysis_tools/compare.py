@@ -22,7 +22,7 @@ def parse_args() -> argparse.Namespace:
 
 def main() -> int:
     args = parse_args()
-    from mmseg_spwc.engine.errors import user_errors
+    from mmseg_spwc.errors import user_errors
     from mmseg_spwc.record import Record
     from mmseg_spwc.visualization.tables import final_table
     with user_errors():

@@ -25,7 +25,7 @@ def main() -> int:
     args = parse_args()
     import mmseg_spwc  # noqa: F401
     from mmseg_spwc.apis.grad_cam import cam_rows
-    from mmseg_spwc.engine.errors import user_errors
+    from mmseg_spwc.errors import user_errors
     from mmseg_spwc.visualization.figures import save
     from mmseg_spwc.visualization.figures.cam_grid import draw_cams
     from mmseg_spwc.visualization.runs import load_runs

@@ -30,8 +30,7 @@ def parse_args() -> argparse.Namespace:
 def main() -> int:
     args = parse_args()
     from mmseg_spwc.apis.galleries import make_gallery
-    from mmseg_spwc.engine.errors import user_errors
-    from mmseg_spwc.record import RecordError
+    from mmseg_spwc.errors import RecordError, user_errors
     from mmseg_spwc.visualization.figures import FIGURES, save
     from mmseg_spwc.visualization.runs import compare, load_runs
     with user_errors():

@@ -5,10 +5,10 @@
 import argparse
 import sys
 
-from mmseg_spwc.engine.config_keys import check_keys, input_errors
-from mmseg_spwc.engine.errors import user_errors
+from mmseg_spwc.engine.config_keys import check_keys
 from mmseg_spwc.engine.launch import add_options, load_config
 from mmseg_spwc.engine.step_config import scenario_of, step_config
+from mmseg_spwc.errors import input_errors, user_errors
 
 
 def parse_args() -> argparse.Namespace:

@@ -40,7 +40,7 @@ def main() -> int:
 
     import mmseg_spwc  # noqa: F401
     from mmseg_spwc.engine.checkpoint import load_step
-    from mmseg_spwc.engine.errors import user_errors
+    from mmseg_spwc.errors import user_errors
     from mmseg_spwc.utils.files import atomic_path
     with user_errors():
         content = load_step(args.checkpoint)

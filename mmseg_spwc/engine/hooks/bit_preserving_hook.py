@@ -10,15 +10,15 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from mmseg_spwc.consolidation import BLIP
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.registry import HOOKS
+from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 from mmseg_spwc.utils.files import write_safetensors
-from mmseg_spwc.utils.first_rank import from_first_rank
 from mmseg_spwc.utils.random_state import seeded
 
-from ..config_keys import ConfigError
 from ..importance import StepData, build_importance
 from .consolidation_hook import FOLDER, consolidated
-from .step_transition_hook import step_of, unwrap
+from .step_transition_hook import step_of
 
 
 @HOOKS.register_module()

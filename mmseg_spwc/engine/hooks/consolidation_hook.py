@@ -11,17 +11,17 @@ from mmengine.logging import print_log
 from torch import Tensor, nn
 
 from mmseg_spwc.consolidation import QuadraticPenalty, TaskStore
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.registry import HOOKS
-from mmseg_spwc.utils.first_rank import from_first_rank
+from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 from mmseg_spwc.utils.random_state import seeded
 
-from ..agreement import check_agreement
-from ..config_keys import ConfigError
 from ..importance import StepData, build_importance
 from ..importance.forms import FORMS
 from ..optim.consolidated import Consolidated
 from ..optim.penalty_updates import UPDATES, largest_safe_factor
-from .step_transition_hook import step_of, unwrap
+from ..safety.agreement import check_agreement
+from .step_transition_hook import step_of
 
 KEY = 'mmseg_spwc_consolidation'
 FOLDER = 'consolidation'

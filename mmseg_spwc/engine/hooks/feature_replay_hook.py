@@ -6,13 +6,13 @@ from mmengine.hooks import Hook
 from mmengine.logging import print_log
 from torch import nn
 
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.models.feature_memory import FeatureMemory
 from mmseg_spwc.registry import HOOKS
+from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 from mmseg_spwc.utils.files import write_tensors
-from mmseg_spwc.utils.first_rank import from_first_rank
 from mmseg_spwc.utils.random_state import seeded
 
-from ..config_keys import ConfigError
 from ..feature_replay import (
     ClassifierStage,
     RotationStage,
@@ -20,7 +20,7 @@ from ..feature_replay import (
     rotate_memory,
     train_classifiers,
 )
-from .step_transition_hook import transition_of, unwrap
+from .step_transition_hook import transition_of
 
 FILE_NAME = 'feature_memory.pth'
 

@@ -6,10 +6,10 @@ from mmengine.utils import ProgressBar
 
 from mmseg_spwc.models.segmentors.continual_encoder_decoder import labels_of
 from mmseg_spwc.registry import HOOKS
+from mmseg_spwc.utils.distributed import unwrap
 from mmseg_spwc.utils.random_state import get_random_state, set_random_state
 
-from ..agreement import check_agreement
-from .step_transition_hook import unwrap
+from ..safety.agreement import check_agreement
 
 
 @HOOKS.register_module()

@@ -7,14 +7,15 @@ import torch
 from mmengine.hooks import Hook
 from mmengine.logging import print_log
 
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.scenario import build_scenario
 from mmseg_spwc.selfpaced import PriorityWeights, SelfPacedWeights
+from mmseg_spwc.utils.distributed import unwrap
 
-from ..config_keys import ConfigError
 from ..problems import problem_of
-from .step_transition_hook import transition_of, unwrap
+from .step_transition_hook import transition_of
 
 SCORES = 'self_paced_scores'
 

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from mmengine.dist import broadcast
 from mmengine.hooks import Hook
 from mmengine.logging import print_log
-from mmengine.model import is_model_wrapper
 
+from mmseg_spwc.errors import input_errors
 from mmseg_spwc.models.foreign_weights import load_backbone_weights
 from mmseg_spwc.models.rc import add_branches
 from mmseg_spwc.registry import HOOKS, MODELS
+from mmseg_spwc.utils.distributed import unwrap
 
 from ..checkpoint import load_step
-from ..config_keys import input_errors
-from ..plain_loading import load_plain
+from ..safety.plain_loading import load_plain
 from ..sharded_model import ShardedModel
 
 
@@ -115,11 +115,6 @@ def transition_of(runner) -> StepTransitionHook:
 def step_of(runner) -> int:
     """The step that a runner trains."""
     return transition_of(runner).step
-
-
-def unwrap(model):
-    """The model inside a distributed wrapper, or itself."""
-    return model.module if is_model_wrapper(model) else model
 
 
 def build_plain(config: dict, channels: Sequence[int]):

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from mmengine.config import Config
 from mmengine.runner import Runner, ValLoop
 
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.scenario import Scenario
-
-from ..config_keys import ConfigError
 
 
 class Problem:

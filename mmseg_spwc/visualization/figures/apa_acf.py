@@ -1,7 +1,7 @@
 """Average per-task accuracy and forgetting, task by task."""
 from matplotlib.figure import Figure
 
-from mmseg_spwc.record import RecordError
+from mmseg_spwc.errors import RecordError
 
 from ..runs import Comparison
 from ..scores import matrix, spread

@@ -3,7 +3,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from mmseg_spwc.record import RecordError
+from mmseg_spwc.errors import RecordError
 
 from ..runs import Comparison
 from .style import styled, wrapped

@@ -3,7 +3,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from mmseg_spwc.consolidation import TaskStore
-from mmseg_spwc.record import RecordError
+from mmseg_spwc.errors import RecordError
 
 from ..palette import colour
 from ..runs import Comparison, Run

@@ -2,7 +2,8 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from mmseg_spwc.record import Record, RecordError
+from mmseg_spwc.errors import RecordError
+from mmseg_spwc.record import Record
 
 from ..runs import Comparison
 from .style import styled, wrapped

@@ -1,8 +1,9 @@
 """Parameter size efficiency after every task."""
 from matplotlib.figure import Figure
 
+from mmseg_spwc.errors import RecordError
 from mmseg_spwc.evaluation import parameter_size_efficiency
-from mmseg_spwc.record import Record, RecordError
+from mmseg_spwc.record import Record
 
 from ..runs import Comparison
 from ..scores import spread

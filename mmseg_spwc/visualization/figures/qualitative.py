@@ -2,7 +2,7 @@
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from mmseg_spwc.record import RecordError
+from mmseg_spwc.errors import RecordError
 
 from ..gallery import Gallery
 from ..runs import Comparison

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mmengine.runner import CheckpointLoader
 
-from .checkpoint import CheckpointError
+from mmseg_spwc.errors import CheckpointError
 
 _ALWAYS = 'TORCH_FORCE_WEIGHTS_ONLY_LOAD'
 _NEVER = 'TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD'

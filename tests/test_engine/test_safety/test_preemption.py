@@ -6,10 +6,9 @@ import pytest
 import torch
 from toy_runs import At, toy_runner, weights
 
-from mmseg_spwc.engine import stop_request
-from mmseg_spwc.engine.errors import user_errors
-from mmseg_spwc.engine.stop_request import StopRequest, stop_requests
-from mmseg_spwc.engine.stops import Preempted
+from mmseg_spwc.engine.safety import preemption
+from mmseg_spwc.engine.safety.preemption import StopRequest, stop_requests
+from mmseg_spwc.errors import Preempted, user_errors
 
 
 def send(number):
@@ -74,7 +73,7 @@ def python_answers_sigint():
 
 
 def test_signals_are_given_back(python_answers_sigint):
-    before = [signal.getsignal(s) for s in stop_request.SIGNALS]
+    before = [signal.getsignal(s) for s in preemption.SIGNALS]
     with stop_requests() as request:
         assert signal.getsignal(signal.SIGTERM) == request._note
         os.kill(os.getpid(), signal.SIGINT)
@@ -82,7 +81,7 @@ def test_signals_are_given_back(python_answers_sigint):
         # the second one acts at once
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
-    assert [signal.getsignal(s) for s in stop_request.SIGNALS] == before
+    assert [signal.getsignal(s) for s in preemption.SIGNALS] == before
 
 
 def test_one_asked_rank_stops_all(monkeypatch):
@@ -93,7 +92,7 @@ def test_one_asked_rank_stops_all(monkeypatch):
         assert op == 'max'
         flag.fill_(1)
 
-    monkeypatch.setattr(stop_request, 'all_reduce', other_rank_was_asked)
+    monkeypatch.setattr(preemption, 'all_reduce', other_rank_was_asked)
     assert request.agreed()
 
 

@@ -6,9 +6,8 @@ import torch
 from mmengine.logging import print_log
 from mmengine.runner import CheckpointLoader
 
-from mmseg_spwc.utils.first_rank import from_first_rank
-
-from .checkpoint import CheckpointError
+from mmseg_spwc.errors import CheckpointError
+from mmseg_spwc.utils.distributed import from_first_rank
 
 SCHEME = 'mmseg_spwc_plain://'
 PATTERNS = ('epoch_*.pth', 'iter_*.pth')

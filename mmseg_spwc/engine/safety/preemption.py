@@ -7,10 +7,14 @@ from collections.abc import Iterator
 
 import torch
 from mmengine.dist import all_reduce
+from mmengine.hooks import Hook
 from mmengine.logging import print_log
 
-from .data_loss import WORKER_DIED
-from .stops import Preempted
+from mmseg_spwc.errors import WORKER_DIED, Preempted
+from mmseg_spwc.registry import HOOKS
+
+from .resume_state import ResumeStateHook
+from .safe_checkpoint import SafeCheckpointHook
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -76,3 +80,58 @@ def stop_requests() -> Iterator[StopRequest]:
     finally:
         _CURRENT.pop()
         request.remove()
+
+
+@HOOKS.register_module()
+class PreemptionHook(Hook):
+    """Answers SIGTERM and SIGINT: finish the iteration, save, stop.
+
+    The checkpoint lies exactly where the run stopped, inside an epoch too
+    (:class:`ResumableEpochLoop`), so that ``--resume`` gives bit for bit what
+    the uninterrupted run would have given. While scoring there is nothing to
+    save: a resumed run scores again. All ranks stop together as soon as one
+    of them was asked to; they compare one number an iteration.
+    """
+
+    # after everything that belongs to an iteration, checkpoints included
+    priority = 'LOWEST'
+
+    def __init__(self) -> None:
+        self._request: StopRequest | None = None
+
+    def before_run(self, runner) -> None:
+        self._request = current_request()
+
+    def after_train_iter(self, runner, batch_idx, data_batch=None,
+                         outputs=None) -> None:
+        # gradients that wait for the next iteration are not stored
+        if runner.optim_wrapper.should_update() and self._asked():
+            raise Preempted(f'{self._save(runner)} Go on with --resume.')
+
+    def after_val_iter(self, runner, batch_idx, data_batch=None,
+                       outputs=None) -> None:
+        self._stop_scoring()
+
+    def after_test_iter(self, runner, batch_idx, data_batch=None,
+                        outputs=None) -> None:
+        self._stop_scoring()
+
+    def _asked(self) -> bool:
+        return self._request is not None and self._request.agreed()
+
+    def _stop_scoring(self) -> None:
+        if self._asked():
+            raise Preempted('The run was stopped while it scored a model. '
+                            'Go on with --resume.')
+
+    def _save(self, runner) -> str:
+        stopped = (f'The run was stopped after iteration {runner.iter + 1} '
+                   f'of {runner.max_iters}')
+        for hook in runner.hooks:
+            if isinstance(hook, ResumeStateHook):
+                hook.take_random_states()
+        for hook in runner.hooks:
+            if isinstance(hook, SafeCheckpointHook):
+                return f'{stopped} and saved to {hook.save_now(runner)}.'
+        return (f'{stopped}, without a SafeCheckpointHook that could save '
+                'it.')

@@ -1,9 +1,15 @@
-"""One progress line for the whole sequence."""
+"""What a run says in the terminal: while it trains, and after a step."""
 import datetime
+from collections.abc import Sequence
 
+from mmengine.dist import master_only
+from mmengine.logging import print_log
 from mmengine.runner import LogProcessor
 
+from mmseg_spwc.record import Record
 from mmseg_spwc.registry import LOG_PROCESSORS
+from mmseg_spwc.visualization.step_report import step_report
+from mmseg_spwc.visualization.tables import final_table
 
 
 @LOG_PROCESSORS.register_module()
@@ -37,3 +43,15 @@ class SequenceLogProcessor(LogProcessor):
             line = f'Step {self.step} ({self.place})  {line}  ' \
                 f'sequence eta: {whole}'
         return tag, line
+
+
+@master_only
+def print_step(record: Record, step: int) -> None:
+    """Say how a finished step went, and what comes of it."""
+    print_log(step_report(record, step), 'current')
+
+
+@master_only
+def print_table(records: Sequence[Record]) -> None:
+    """Print the final table in the paper's layout."""
+    print_log('\n' + final_table(records), 'current')

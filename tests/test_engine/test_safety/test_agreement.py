@@ -7,9 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmseg_spwc.engine import agreement
-from mmseg_spwc.engine.agreement import check_agreement, fingerprint
-from mmseg_spwc.engine.stops import Disagreement
+from mmseg_spwc.engine.safety import agreement
+from mmseg_spwc.engine.safety.agreement import check_agreement, fingerprint
+from mmseg_spwc.errors import Disagreement
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text()

@@ -6,10 +6,9 @@ import torch
 from torch import nn
 from toy_runs import Points, Toy, toy_runner, weights
 
-from mmseg_spwc.engine.errors import user_errors
-from mmseg_spwc.engine.hooks import FiniteGuardHook
-from mmseg_spwc.engine.non_finite import bad_losses, first_bad_layer
-from mmseg_spwc.engine.stops import NonFiniteError
+from mmseg_spwc.engine.safety import FiniteGuardHook
+from mmseg_spwc.engine.safety.finite_guard import bad_losses, first_bad_layer
+from mmseg_spwc.errors import NonFiniteError, user_errors
 
 
 class Breaks(Toy):

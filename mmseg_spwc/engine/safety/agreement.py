@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from mmengine.dist import all_gather_object, get_world_size
 
-from .stops import Disagreement
+from mmseg_spwc.errors import Disagreement
 
 
 def fingerprint(value: object) -> str:

@@ -2,8 +2,7 @@
 import pytest
 from torch._utils import ExceptionWrapper
 
-from mmseg_spwc.datasets.sample_error import SampleError
-from mmseg_spwc.engine.data_loss import DataLost, data_losses
+from mmseg_spwc.errors import DataLost, SampleError, data_losses
 
 
 def test_a_worker_s_traceback_is_left_out():

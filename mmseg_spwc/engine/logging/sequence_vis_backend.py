@@ -30,7 +30,7 @@ class SequenceVisBackend(BaseVisBackend):
                  backend=dict(type='TensorboardVisBackend'))])
 
     W&B and MLflow get one run for all steps, see
-    :mod:`~mmseg_spwc.engine.one_run_backends`.
+    :mod:`~mmseg_spwc.engine.logging.one_run_backends`.
 
     Args:
         save_dir (str): The step's folder, ``work_dir/step_NN/TIME/vis_data``,

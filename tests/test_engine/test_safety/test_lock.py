@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from mmseg_spwc.engine import lock
-from mmseg_spwc.engine.config_keys import ConfigError
-from mmseg_spwc.engine.lock import FILE_NAME, run_lock
+from mmseg_spwc.engine.safety import lock
+from mmseg_spwc.engine.safety.lock import FILE_NAME, run_lock
+from mmseg_spwc.errors import ConfigError
 
 
 def test_the_lock_says_who_and_goes_with_the_block(tmp_path):

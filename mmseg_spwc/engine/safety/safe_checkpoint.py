@@ -3,15 +3,31 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mmengine.dist import broadcast_object_list, is_main_process
+from mmengine.fileio import LocalBackend, register_backend
 from mmengine.hooks import CheckpointHook
 
+from mmseg_spwc.errors import NO_ROOM, CheckpointError, StorageError
 from mmseg_spwc.registry import HOOKS
-from mmseg_spwc.utils.files import write_text
+from mmseg_spwc.utils.files import atomic_path, write_text
 
-from ..atomic_backend import NAME
-from ..checkpoint import CheckpointError
-from ..resume_point import check_plain
-from ..stops import NO_ROOM, StorageError
+from .resume_point import check_plain
+
+ATOMIC = 'mmseg_spwc_atomic'
+
+
+class AtomicBackend(LocalBackend):
+    """The local disk, where files appear only when they are complete.
+
+    The bytes go to a temporary name, are flushed to the disk and renamed, so
+    that a kill or a full disk leaves what was there before.
+    """
+
+    def put(self, obj: bytes, filepath: str | Path) -> None:
+        with atomic_path(filepath) as temporary:
+            temporary.write_bytes(obj)
+
+
+register_backend(ATOMIC, AtomicBackend, force=True)
 
 
 @HOOKS.register_module()
@@ -33,7 +49,7 @@ class SafeCheckpointHook(CheckpointHook):
                  **kwargs) -> None:
         self._local = backend_args is None
         super().__init__(
-            *args, backend_args=backend_args or dict(backend=NAME), **kwargs)
+            *args, backend_args=backend_args or dict(backend=ATOMIC), **kwargs)
 
     def save_now(self, runner) -> str:
         """Write a checkpoint after any iteration, even inside an epoch.

@@ -10,7 +10,7 @@ from mmengine.config import Config
 
 from mmseg_spwc.datasets import steady_worker_init
 from mmseg_spwc.engine.distribution import SHARDED, distribute
-from mmseg_spwc.engine.guards import GUARDS, add_guards
+from mmseg_spwc.engine.safety.guards import GUARDS, add_guards
 
 
 def guarded(**changes):

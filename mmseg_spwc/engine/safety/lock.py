@@ -10,10 +10,9 @@ from pathlib import Path
 
 from mmengine.dist import is_main_process
 
+from mmseg_spwc.errors import ConfigError
+from mmseg_spwc.utils.distributed import from_first_rank
 from mmseg_spwc.utils.files import SUFFIX, remove_leftovers
-from mmseg_spwc.utils.first_rank import from_first_rank
-
-from .config_keys import ConfigError
 
 FILE_NAME = 'run.lock'
 PROC = Path('/proc')

@@ -13,15 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy_runs import At, toy_runner, weights
 
-from mmseg_spwc.engine.checkpoint import CheckpointError, Stamp, save_step
-from mmseg_spwc.engine.errors import user_errors
-from mmseg_spwc.engine.resume_point import (
+from mmseg_spwc.engine.checkpoint import Stamp, save_step
+from mmseg_spwc.engine.safety.resume_point import (
     SCHEME,
     check_intact,
     find_resume_point,
     load_from_plain_file,
 )
-from mmseg_spwc.engine.stops import NO_ROOM, StorageError
+from mmseg_spwc.errors import (
+    NO_ROOM,
+    CheckpointError,
+    StorageError,
+    user_errors,
+)
 
 
 def content(iteration=3):
@@ -86,7 +90,7 @@ def test_a_truncated_file_is_found(good, tmp_path_factory, share):
 def warnings(monkeypatch):
     said = []
     monkeypatch.setattr(
-        'mmseg_spwc.engine.resume_point.print_log',
+        'mmseg_spwc.engine.safety.resume_point.print_log',
         lambda text, logger, level: said.append((level, text)))
     return said
 

@@ -1,4 +1,4 @@
-"""What one process does for all."""
+"""What one process does for all, and the model inside a wrapper."""
 import pickle
 from collections.abc import Callable
 from typing import TypeVar
@@ -8,6 +8,8 @@ from mmengine.dist import (
     get_world_size,
     is_main_process,
 )
+from mmengine.model import is_model_wrapper
+from torch import nn
 
 T = TypeVar('T')
 
@@ -45,3 +47,8 @@ def _portable(error: Exception) -> Exception:
     except Exception:
         return RuntimeError(f'{type(error).__name__}: {error}')
     return error
+
+
+def unwrap(model: nn.Module) -> nn.Module:
+    """Return the model inside a distributed wrapper, or the model itself."""
+    return model.module if is_model_wrapper(model) else model

@@ -3,14 +3,14 @@ import pytest
 import torch
 from toy_runs import At, Points, Toy, toy_runner
 
-from mmseg_spwc.engine.hooks import CollapseMonitorHook
+from mmseg_spwc.engine.safety import CollapseMonitorHook
 
 
 @pytest.fixture
 def said(monkeypatch):
     texts = []
     monkeypatch.setattr(
-        'mmseg_spwc.engine.hooks.collapse_monitor_hook.print_log',
+        'mmseg_spwc.engine.safety.collapse_monitor.print_log',
         lambda text, logger, level: texts.append(text))
     return texts
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 from mmengine.logging import HistoryBuffer
 
-from mmseg_spwc.engine.checkpoint import CheckpointError
-from mmseg_spwc.engine.plain_loading import load_plain
+from mmseg_spwc.engine.safety.plain_loading import load_plain
+from mmseg_spwc.errors import CheckpointError
 
 
 class Trap:

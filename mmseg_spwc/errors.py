@@ -1,0 +1,157 @@
+"""Everything that can go wrong for a user, and how it is said.
+
+Every message says what is wrong and what to do. The blocks below turn
+errors of the input, of lost data and of full disks into these, and
+:func:`user_errors` shows them as one sentence with an exit code.
+"""
+from __future__ import annotations  # let an old Python reach the check
+
+import contextlib
+import errno
+import os
+import pickle
+import sys
+from collections.abc import Iterator, Mapping
+
+# what a full or read-only disk, a used-up quota or a size limit report
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+KEPT = 'The last checkpoint is kept: go on with --resume.'
+WORKER_DIED = 'DataLoader worker (pid'  # how torch's messages begin
+
+
+class StackError(ImportError):
+    """A package is missing or unsupported; the message holds the remedy."""
+
+
+class ConfigError(ValueError):
+    """A config is wrong; the message says where and what to do."""
+
+
+class CheckpointError(ValueError):
+    """A checkpoint does not fit; the message says why and what to do."""
+
+
+class RecordError(ValueError):
+    """A record cannot be read; the message says why and what to do."""
+
+
+class SampleError(RuntimeError):
+    """A sample cannot be made; the message names its files."""
+
+
+class RunStopped(RuntimeError):
+    """A run ended before its time; the message says why and what to do."""
+
+    exit_code = 1
+
+
+class StorageError(RunStopped):
+    """A file could not be written; those written before are intact."""
+
+    exit_code = 2
+
+    @classmethod
+    def of(cls, error: OSError) -> StorageError:
+        place = error.filename or 'a file of the run'
+        return cls(
+            f'Cannot write {place}: {error.strerror}. Make room and go on '
+            'with --resume; finished steps and the last checkpoint are '
+            'intact.')
+
+
+class DataLost(RunStopped):
+    """A sample cannot be made, or the process that makes it is gone."""
+
+    exit_code = 2
+
+
+class NonFiniteError(RunStopped):
+    """A loss or gradient is NaN or infinite."""
+
+    exit_code = 3
+
+
+class Disagreement(RunStopped):
+    """Processes that must hold the same values hold different ones."""
+
+    exit_code = 4
+
+
+class Preempted(RunStopped):
+    """The run was asked to stop; it can be resumed (EX_TEMPFAIL)."""
+
+    exit_code = 75
+
+
+@contextlib.contextmanager
+def input_errors(what: str) -> Iterator[None]:
+    """Turn errors of the input in a block into :class:`ConfigError`."""
+    try:
+        yield
+    except ConfigError:
+        raise
+    except AttributeError as error:
+        if not isinstance(error.obj, Mapping):  # no config was asked
+            raise
+        raise ConfigError(f'{what}: {_missing(error.name)}') from error
+    except (LookupError, OSError, TypeError, ValueError,
+            pickle.UnpicklingError) as error:
+        raise ConfigError(f'{what}: {_reason(error)}') from error
+
+
+def _reason(error: Exception) -> str:
+    if not isinstance(error, KeyError):
+        return str(error)
+    text = str(error.args[0])
+    return _missing(text) if text.isidentifier() else text
+
+
+def _missing(key: str) -> str:
+    return f'the key {key!r} is missing; give it a value.'
+
+
+@contextlib.contextmanager
+def data_losses() -> Iterator[None]:
+    """Say in one sentence which file or worker was lost in a block."""
+    try:
+        yield
+    except SampleError as error:
+        # torch puts a worker's traceback in front of the message
+        text = str(error).rpartition(f'{SampleError.__name__}: ')[2]
+        raise DataLost(f'{text.strip()} {KEPT}') from error
+    except RuntimeError as error:
+        if WORKER_DIED not in str(error):
+            raise
+        raise DataLost(
+            f'A worker that loads data died ({error}). It may have run out '
+            'of memory, or of shared memory in a container (--shm-size): use '
+            f'fewer train_dataloader.num_workers. {KEPT}') from error
+
+
+@contextlib.contextmanager
+def user_errors() -> Iterator[None]:
+    """Show errors of the input without a traceback, and exit.
+
+    The exit code is 2 for bad input and for a full disk, 3 for a loss or
+    gradient that is not finite, 4 for processes that disagree and 75 for a
+    run that was asked to stop and can be resumed.
+
+    Set ``MMSEG_SPWC_DEBUG=1`` to see the traceback.
+    """
+    try:
+        yield
+    except (ConfigError, CheckpointError, RecordError) as error:
+        _exit(error, 2)
+    except RunStopped as error:
+        _exit(error, error.exit_code)
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        _exit(StorageError.of(error), StorageError.exit_code)
+
+
+def _exit(error: Exception, code: int) -> None:
+    if os.environ.get('MMSEG_SPWC_DEBUG'):
+        raise error
+    print(f'error: {error}', file=sys.stderr, flush=True)
+    sys.exit(code)
