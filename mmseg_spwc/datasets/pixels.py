@@ -3,19 +3,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mmseg_spwc.scenario import TaskScenario
+from mmseg_spwc.scenario import ClassificationScenario
 
 
 class PixelOrders:
     """Pixel orders of the first tasks of a permuted scenario.
 
     Args:
-        scenario (TaskScenario): A scenario with ``permute``.
+        scenario (ClassificationScenario): A scenario with ``permute``.
         num_tasks (int): How many tasks.
         size (int): Number of pixels of an image.
     """
 
-    def __init__(self, scenario: TaskScenario, num_tasks: int,
+    def __init__(self, scenario: ClassificationScenario, num_tasks: int,
                  size: int) -> None:
         self.size = size
         self.orders = [

@@ -18,7 +18,7 @@ class MapLabels(BaseTransform):
 
     Args:
         table (Sequence[int]): The channel of every raw label value, see
-            :meth:`mmseg_spwc.scenario.Scenario.train_table`.
+            :meth:`mmseg_spwc.scenario.SegmentationScenario.train_table`.
     """
 
     def __init__(self, table) -> None:

@@ -1,27 +1,35 @@
 """What is learnt when: class orders, label tables and image selection."""
-from .catalogue import build_scenario, get_scenario, known_scenarios
-from .checks import SETTINGS
+from .catalogue import (
+    build_scenario,
+    get_classification_scenario,
+    get_scenario,
+    known_scenarios,
+)
+from .checks import SETTINGS, VOID
+from .classification import ClassificationScenario
+from .classification_splits import (
+    check_task_data,
+    select_samples,
+    split_digest,
+    split_heldout,
+    stratified_split,
+)
 from .old_words import in_new_words
 from .scenario import Scenario
-from .splits import (
-    check_splits,
+from .segmentation import SegmentationScenario
+from .segmentation_splits import (
     domain_of,
     hold_out,
     select_heldout,
     select_test,
     select_train,
-    test_part,
 )
-from .stratified import split_digest, stratified_split
-from .task_catalogue import get_task_scenario
-from .task_splits import check_task_data, select_samples, split_heldout
-from .tasks import TaskScenario
 
 __all__ = [
-    'SETTINGS', 'Scenario', 'TaskScenario', 'build_scenario',
-    'check_splits', 'check_task_data', 'domain_of', 'get_scenario',
-    'get_task_scenario', 'hold_out', 'in_new_words',
-    'known_scenarios', 'select_heldout',
-    'select_samples', 'select_test', 'select_train', 'split_digest',
-    'split_heldout', 'stratified_split', 'test_part'
+    'ClassificationScenario', 'SETTINGS', 'Scenario', 'SegmentationScenario',
+    'VOID', 'build_scenario', 'check_task_data', 'domain_of',
+    'get_classification_scenario', 'get_scenario', 'hold_out',
+    'in_new_words', 'known_scenarios', 'select_heldout', 'select_samples',
+    'select_test', 'select_train', 'split_digest', 'split_heldout',
+    'stratified_split'
 ]

@@ -1,13 +1,15 @@
 """Scenarios by name, and from the dict form that a config holds."""
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
-from .checks import unknown
+import numpy as np
+
+from . import orders
+from .checks import unknown, whole_number
+from .classification import ClassificationScenario
 from .old_words import check_new_words
-from .orders import CITIES, Steps, natural_steps, permuted_ade, permuted_voc
 from .scenario import Scenario
-from .task_catalogue import get_task_scenario
-from .tasks import TaskScenario
+from .segmentation import SegmentationScenario
 
 
 @dataclass(frozen=True)
@@ -15,30 +17,63 @@ class _Dataset:
     """What the catalogue knows of one dataset.
 
     Args:
-        units: Foreground class ids or domains in natural order.
         common: Fields of every scenario of the dataset.
-        names: Published names that follow the natural order.
-        permuted: Steps of published names that follow another order.
+        names: Published names that an order is cut by.
+        orders: Units (class ids or domains) in each named order.
+        steps: Cuts an order by a name; None where it has no meaning.
+        rule: What a name means, for a message.
+        order: The order that is taken where none is named; ``random`` is
+            drawn by the scenario's seed.
+        permuted: Steps of published names that are an order themselves.
         aliases: Second names in use for the above.
     """
 
-    units: Sequence[int | str]
-    common: dict
+    common: Mapping
     names: tuple[str, ...]
-    permuted: Mapping[str, Steps] = field(default_factory=dict)
+    orders: Mapping[str, Sequence]
+    steps: Callable[[Sequence, str], orders.Steps | None]
+    rule: str
+    order: str = 'natural'
+    permuted: Mapping[str, orders.Steps] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
 
 
-_VOC_ORDERS = permuted_voc()
-_ADE_ORDERS = permuted_ade()
+def _groups(units: Sequence, *names: str, more_orders: Mapping | None = None,
+            permuted: Mapping | None = None, aliases: Mapping | None = None,
+            **common) -> _Dataset:
+    """A dataset of segmentation: names A-B."""
+    rule = ('A name A-B takes A classes (domains) first, then groups of B, '
+            f'and has to use up all {len(units)}')
+    return _Dataset(
+        common, ('offline', *names), {'natural': units, **(more_orders or {})},
+        orders.natural_steps, rule, 'natural', permuted or {}, aliases or {})
 
-_DATASETS = {
+
+def _split(num_classes: int, *names: str,
+           more_orders: Mapping | None = None) -> _Dataset:
+    """A dataset of classification: names AxB."""
+    rule = ('A name AxB makes A tasks of B classes and has to use up all '
+            f'{num_classes}')
+    return _Dataset(
+        {'kind': 'task', 'num_classes': num_classes}, names,
+        {'natural': range(num_classes), **(more_orders or {})},
+        orders.split_steps, rule, 'random')
+
+
+def _permutations(**common) -> _Dataset:
+    """A dataset of classification whose pixels are shuffled."""
+    common = {'kind': 'domain', 'num_classes': 10, 'permute': True, **common}
+    return _Dataset(
+        common, ('10', ), {'natural': range(10)}, orders.permuted_steps,
+        'A name is the number of tasks', 'random')
+
+
+_VOC_ORDERS = orders.permuted_voc()
+_SEGMENTATION = {
     'voc':
-    _Dataset(
-        units=range(1, 21),
-        common={'num_classes': 21},
-        names=('offline', '19-1', '15-5', '15-1', '10-5', '10-1', '5-5',
-               '5-3', '5-1', '2-2', '2-1'),
+    _groups(
+        range(1, 21), '19-1', '15-5', '15-1', '10-5', '10-1', '5-5', '5-3',
+        '5-1', '2-2', '2-1', num_classes=21,
         permuted=_VOC_ORDERS,
         aliases={
             '15-5s': '15-1',
@@ -49,56 +84,51 @@ _DATASETS = {
             }
         }),
     'ade':
-    _Dataset(
-        units=range(1, 151),
-        common={'num_classes': 151},
-        names=('offline', '100-50', '100-10', '100-5', '50-50'),
-        permuted=_ADE_ORDERS,
-        aliases={
-            '50': '50-50',
-            '50b': '50-50b',
-            '50c': '50-50c'
-        }),
+    _groups(
+        range(1, 151), '100-50', '100-10', '100-5', '50-50', num_classes=151,
+        permuted=orders.permuted_ade(),
+        aliases={'50': '50-50', '50b': '50-50b', '50c': '50-50c'}),
     'cityscapes':
-    _Dataset(
-        units=range(1, 20),
-        common={
-            'num_classes': 20,
-            'label_offset': 1
-        },
-        names=('offline', '14-5', '13-6', '13-1', '10-9')),
+    _groups(
+        range(1, 20), '14-5', '13-6', '13-1', '10-9', num_classes=20,
+        label_offset=1),
     'cityscapes_domain':
-    _Dataset(
-        units=CITIES,
-        common={
-            'num_classes': 19,
-            'kind': 'domain',
-            'domain_pattern': r'^([a-z]+)_',
-            'test_ratio': 0.2
-        },
-        names=('offline', '11-5', '11-1', '1-1')),
+    _groups(
+        orders.CITIES, '11-5', '11-1', '1-1', num_classes=19, kind='domain',
+        domain_pattern=r'^([a-z]+)_', test_ratio=0.2),
     'shapes':
-    _Dataset(
-        units=range(1, 11),
-        common={'num_classes': 11},
-        names=('offline', '6-1', '5-1', '2-2')),
+    _groups(range(1, 11), '6-1', '5-1', '2-2', num_classes=11),
 }
-
-_OVERRIDES = [f.name for f in fields(Scenario)][3:]
+_CLASSIFICATION = {
+    'permuted_mnist': _permutations(),
+    'permuted_digits': _permutations(),
+    'cifar100': _split(100, '10x10', '20x5', '5x20'),
+    'tiny_imagenet': _split(200, '10x20', '20x10', '5x40'),
+}
+# problem -> scenarios, datasets, and what a dataset of one's own must give
+_PROBLEMS = {
+    kind.problem: (kind, datasets, needs)
+    for kind, datasets, needs in (
+        (SegmentationScenario, _SEGMENTATION, ('steps', 'num_classes')),
+        (ClassificationScenario, _CLASSIFICATION,
+         ('kind', 'steps', 'num_classes')))
+}
 
 
 def known_scenarios(dataset: str) -> tuple[str, ...]:
-    """Published names of a dataset, without their aliases."""
-    if dataset not in _DATASETS:
-        raise ValueError(unknown('dataset', dataset, _DATASETS))
-    return (*_DATASETS[dataset].names, *_DATASETS[dataset].permuted)
+    """Published names of a dataset of segmentation, without aliases."""
+    if dataset not in _SEGMENTATION:
+        raise ValueError(unknown('dataset', dataset, _SEGMENTATION))
+    entry = _SEGMENTATION[dataset]
+    return (*entry.names, *entry.permuted)
 
 
 def get_scenario(dataset: str,
                  name: str | None = None,
                  setting: str = 'overlapped',
-                 **overrides) -> Scenario:
-    """Build a scenario from the catalogue or from the user's own order.
+                 order: str | None = None,
+                 **overrides) -> SegmentationScenario:
+    """Build a scenario of segmentation by name or from the user's steps.
 
     Args:
         dataset: ``voc``, ``ade``, ``cityscapes`` (by class),
@@ -108,30 +138,43 @@ def get_scenario(dataset: str,
             ``steps`` are given.
         setting: ``overlapped``, ``disjoint``, ``sequential`` or
             ``partitioned``.
-        **overrides: Fields of :class:`Scenario`, such as ``steps``. None
-            leaves a field as it is.
+        order: ``natural``, by id, or another one of the dataset's orders,
+            which then is a part of the scenario's name. Defaults to the
+            published one.
+        **overrides: Fields of :class:`SegmentationScenario`, such as
+            ``steps``. None leaves a field as it is.
 
     Returns:
-        Scenario: The scenario; an alias is replaced by the main name.
+        SegmentationScenario: The scenario; an alias is replaced by the main
+        name.
     """
-    for key in overrides:
-        if key not in _OVERRIDES:
-            raise TypeError(unknown('scenario keyword', key, _OVERRIDES))
-    given = {k: v for k, v in overrides.items() if v is not None}
-    if dataset in _DATASETS:
-        entry = _DATASETS[dataset]
-        name = entry.aliases.get(name, name)
-        if 'steps' not in given:
-            given['steps'] = _named_steps(dataset, name)
-        given = {**entry.common, **given}
-    elif not {'steps', 'num_classes'} <= set(given):
-        raise ValueError(
-            unknown('dataset', dataset, _DATASETS) +
-            ' A dataset of your own needs steps and num_classes.')
-    return Scenario(dataset, name or 'custom', setting, **given)
+    return _get('segmentation', dataset, name, order,
+                dict(overrides, setting=setting))
 
 
-def build_scenario(cfg: Mapping) -> Scenario | TaskScenario:
+def get_classification_scenario(dataset: str,
+                                name: str | None = None,
+                                order: str | None = None,
+                                **overrides) -> ClassificationScenario:
+    """Build a scenario of classification by name or from the user's steps.
+
+    Args:
+        dataset: ``permuted_mnist``, ``permuted_digits``, ``cifar100`` or
+            ``tiny_imagenet``; any other name together with ``kind``,
+            ``steps`` and ``num_classes``.
+        name: The number of tasks of a permuted dataset; ``AxB`` for A tasks
+            of B classes. Free where ``steps`` are given.
+        order: ``random``: the scenario's ``seed`` decides which classes make
+            a task; ``natural``: by id; or another one of the dataset's
+            orders, which then is a part of the scenario's name. Defaults to
+            ``random``.
+        **overrides: Fields of :class:`ClassificationScenario`, such as
+            ``seed`` or ``kind='class'``. None leaves a field as it is.
+    """
+    return _get('classification', dataset, name, order, overrides)
+
+
+def build_scenario(cfg: Mapping) -> Scenario:
     """Build a scenario from the dict form that a config holds.
 
     Args:
@@ -144,25 +187,60 @@ def build_scenario(cfg: Mapping) -> Scenario | TaskScenario:
         raise KeyError("A scenario needs the key 'dataset', such as "
                        "dict(dataset='voc', name='10-1').")
     given = dict(cfg)
-    problem = given.pop('problem', Scenario.problem)
-    if problem not in _BUILDERS:
-        raise ValueError(unknown('problem', problem, _BUILDERS))
-    return _BUILDERS[problem](**given)
+    problem = given.pop('problem', SegmentationScenario.problem)
+    if problem not in _PROBLEMS:
+        raise ValueError(unknown('problem', problem, _PROBLEMS))
+    if problem == 'segmentation':
+        return get_scenario(**given)
+    return get_classification_scenario(**given)
 
 
-def _named_steps(dataset: str, name: str | None) -> Steps:
-    entry = _DATASETS[dataset]
-    steps = entry.permuted.get(name) or natural_steps(entry.units, str(name))
-    if steps is None:
-        known = (*known_scenarios(dataset), *entry.aliases)
+def _get(problem: str, dataset: str, name: str | None, order: str | None,
+         overrides: Mapping) -> Scenario:
+    kind, datasets, needs = _PROBLEMS[problem]
+    known = [f.name for f in fields(kind) if f.name not in ('dataset', 'name')]
+    for key in overrides:
+        if key not in known:
+            raise TypeError(
+                unknown('scenario keyword', key, ('order', *known)))
+    given = {k: v for k, v in overrides.items() if v is not None}
+    entry = datasets.get(dataset)
+    if entry is not None:
+        name = entry.aliases.get(name, name)
+        given = {**entry.common, **given}
+    elif not {*needs} <= set(given):
         raise ValueError(
-            unknown(f'scenario of {dataset}', name, known) +
-            ' A name A-B takes A classes (domains) first, then groups of B, '
-            f'and has to use up all {len(entry.units)}; or give steps.')
+            unknown('dataset', dataset, datasets) + ' A dataset of your own '
+            f'needs {", ".join(needs[:-1])} and {needs[-1]}.')
+    if 'steps' not in given:
+        seed = whole_number(given.get('seed', 0), 'seed')
+        given['steps'] = _named_steps(entry, dataset, name, order, seed)
+        if order not in (None, 'natural', 'random'):
+            name = f'{name}-{order}'
+    elif order is not None:
+        raise ValueError(f'order={order!r} is of no use beside steps, which '
+                         'are an order already: remove one of the two.')
+    return kind(dataset, name or 'custom', **given)
+
+
+def _named_steps(entry: _Dataset, dataset: str, name: str | None,
+                 order: str | None, seed: int) -> orders.Steps:
+    if name in entry.permuted:
+        if order is not None:
+            raise ValueError(f'order={order!r} is of no use beside the name '
+                             f'{name!r}, which is an order already.')
+        return entry.permuted[name]
+    known = dict.fromkeys((entry.order, *entry.orders))
+    if order is not None and order not in known:
+        raise ValueError(unknown('order', order, known))
+    units = entry.orders.get(order or entry.order)
+    if units is None:
+        units = np.random.default_rng(seed).permutation(
+            entry.orders['natural'])
+    steps = entry.steps(units, str(name))
+    if steps is None:
+        names = (*entry.names, *entry.permuted, *entry.aliases)
+        raise ValueError(
+            unknown(f'scenario of {dataset}', name, names) +
+            f' {entry.rule}; or give steps.')
     return steps
-
-
-_BUILDERS = {
-    Scenario.problem: get_scenario,
-    TaskScenario.problem: get_task_scenario,
-}

@@ -1,4 +1,8 @@
-"""Checks of a scenario; every message says what is wrong and what to do."""
+"""Checks of scenarios; every message says what is wrong and what to do.
+
+A scenario is checked twice: its words before they decide how the steps are
+read, and the whole of it afterwards.
+"""
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -6,19 +10,25 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .classification import ClassificationScenario
     from .scenario import Scenario
-    from .tasks import TaskScenario
+    from .segmentation import SegmentationScenario
 
 SETTINGS = ('overlapped', 'disjoint', 'sequential', 'partitioned')
-IGNORE = 255  # the label value no loss and no metric counts
+VOID = 255  # label of the pixels that no loss and no metric counts
 
-_CHOICES = {
+_SEGMENTATION_WORDS = {
     'setting': SETTINGS,
     'kind': ('class', 'domain'),
     'future': ('background', 'ignore'),
     'void': ('ignore', 'background'),
     'label_offset': (0, 1),
 }
+_CLASSIFICATION_WORDS = {
+    'kind': ('task', 'class', 'domain'),
+    'heads': ('shared', 'per_step'),
+}
+_HEADS = {'task': ('per_step', ), 'class': ('shared', )}
 
 
 def unknown(what: str, value: Any, known: Iterable) -> str:
@@ -29,29 +39,11 @@ def unknown(what: str, value: Any, known: Iterable) -> str:
     return f'Unknown {what} {value!r}. {hint}Known: {", ".join(known)}.'
 
 
-def check_choices(scenario: 'Scenario | TaskScenario',
-                  allowed: Mapping[str, Sequence] = _CHOICES) -> None:
-    """Refuse a word that is not among those a field may hold."""
-    for field, choices in allowed.items():
-        if getattr(scenario, field) not in choices:
-            raise ValueError(
-                unknown(field, getattr(scenario, field), choices))
-
-
 def whole_number(value: Any, name: str) -> int:
     """Return a plain int, or say which field is none."""
     if not isinstance(value, Integral):
         raise TypeError(f'{name} is {value!r}: give a whole number.')
     return int(value)
-
-
-def tidy_steps(steps: Iterable[Iterable], kind: str) -> tuple[tuple, ...]:
-    """Tuples of plain int or str, without the implicit background."""
-    tidy = plain_steps(steps, kind)
-    if kind == 'class' and tidy:
-        first = tuple(c for c in tidy[0] if c != 0)
-        return (first, *tidy[1:])
-    return tidy
 
 
 def plain_steps(steps: Iterable[Iterable], kind: str) -> tuple[tuple, ...]:
@@ -72,13 +64,72 @@ def plain_steps(steps: Iterable[Iterable], kind: str) -> tuple[tuple, ...]:
     return tuple(tidy)
 
 
-def check_scenario(scenario: 'Scenario') -> None:
+def foreground_steps(steps: Iterable[Iterable],
+                     kind: str) -> tuple[tuple, ...]:
+    """:func:`plain_steps` without the implicit background."""
+    tidy = plain_steps(steps, kind)
+    if kind == 'class' and tidy:
+        first = tuple(c for c in tidy[0] if c != 0)
+        return (first, *tidy[1:])
+    return tidy
+
+
+def check_segmentation_words(scenario: 'SegmentationScenario') -> None:
+    """Refuse a word that a field may not hold."""
+    _check_words(scenario, _SEGMENTATION_WORDS)
+
+
+def check_segmentation(scenario: 'SegmentationScenario') -> None:
     """Refuse steps that contradict each other or the dataset."""
-    check_steps(scenario)
-    _CHECKS[scenario.kind](scenario)
+    _check_steps(scenario)
+    if scenario.kind == 'domain':
+        _check_pixel_domains(scenario)
+    else:
+        _check_pixel_classes(scenario)
 
 
-def check_steps(scenario: 'Scenario | TaskScenario') -> None:
+def check_classification_words(scenario: 'ClassificationScenario') -> None:
+    """Refuse words that a field may not hold, or not beside another."""
+    _check_words(scenario, _CLASSIFICATION_WORDS)
+    allowed = _HEADS.get(scenario.kind, _CLASSIFICATION_WORDS['heads'])
+    if scenario.heads not in allowed:
+        raise ValueError(
+            f'A scenario of kind {scenario.kind!r} cannot have '
+            f'heads={scenario.heads!r}: where the task is known every task '
+            "has its head (kind='task'), where it is not there is one "
+            "(kind='class'); leave heads out.")
+    if scenario.permute and scenario.kind != 'domain':
+        raise ValueError("permute needs kind='domain': the classes stay, "
+                         'the pixels are shuffled.')
+
+
+def check_classification(scenario: 'ClassificationScenario') -> None:
+    """Refuse steps that contradict each other or the dataset."""
+    _check_steps(scenario)
+    if scenario.num_classes < 2:
+        raise ValueError(f'num_classes is {scenario.num_classes}: give at '
+                         'least 2.')
+    if scenario.seed < 0:
+        raise ValueError(f'The seed is {scenario.seed}: give 0 or more.')
+    if scenario.kind != 'domain':
+        _check_learnt(scenario, 0, '', 'leave them out')
+        return
+    for t, step in enumerate(scenario.steps):
+        if len(step) != 1:
+            raise ValueError(
+                f'Step {t} has the domains {", ".join(step)}: give every '
+                'domain a step of its own.')
+
+
+def _check_words(scenario: 'Scenario',
+                 allowed: Mapping[str, Sequence]) -> None:
+    for field, choices in allowed.items():
+        if getattr(scenario, field) not in choices:
+            raise ValueError(
+                unknown(field, getattr(scenario, field), choices))
+
+
+def _check_steps(scenario: 'Scenario') -> None:
     """Refuse an empty step, and what is in two steps."""
     if not scenario.steps:
         raise ValueError('The scenario has no steps: give at least one.')
@@ -97,30 +148,36 @@ def check_steps(scenario: 'Scenario | TaskScenario') -> None:
             step_of[item] = t
 
 
-def _check_classes(scenario: 'Scenario') -> None:
-    if not 2 <= scenario.num_classes <= IGNORE:
-        raise ValueError(f'num_classes is {scenario.num_classes}: give a '
-                         f'number from 2 to {IGNORE}.')
-    if scenario.domain_pattern is not None or scenario.test_ratio:
-        raise ValueError("domain_pattern and test_ratio need kind='domain': "
-                         'remove them or set the kind.')
-    known = set(range(1, scenario.num_classes))
+def _check_learnt(scenario: 'Scenario', first: int, note: str,
+                  otherwise: str) -> None:
+    """Refuse ids from ``first`` on that do not exist or are left out."""
+    known = set(range(first, scenario.num_classes))
     learnt = {c for step in scenario.steps for c in step}
     if learnt - known:
         raise ValueError(
             f'Class ids {sorted(learnt - known)} are out of range: ids go '
-            f'from 1 to {scenario.num_classes - 1}, and background (0) may '
-            'be written in step 0 only.')
+            f'from {first} to {scenario.num_classes - 1}{note}.')
     if known - learnt and not scenario.partial:
         raise ValueError(
             f'No step learns the classes {sorted(known - learnt)}: add them '
-            'to a step, or set partial=True to leave them background.')
+            f'to a step, or set partial=True to {otherwise}.')
 
 
-def _check_domains(scenario: 'Scenario') -> None:
-    if not 1 <= scenario.num_classes <= IGNORE:
+def _check_pixel_classes(scenario: 'SegmentationScenario') -> None:
+    if not 2 <= scenario.num_classes <= VOID:
         raise ValueError(f'num_classes is {scenario.num_classes}: give a '
-                         f'number from 1 to {IGNORE}.')
+                         f'number from 2 to {VOID}.')
+    if scenario.domain_pattern is not None or scenario.test_ratio:
+        raise ValueError("domain_pattern and test_ratio need kind='domain': "
+                         'remove them or set the kind.')
+    _check_learnt(scenario, 1, ', and background (0) may be written in step '
+                  '0 only', 'leave them background')
+
+
+def _check_pixel_domains(scenario: 'SegmentationScenario') -> None:
+    if not 1 <= scenario.num_classes <= VOID:
+        raise ValueError(f'num_classes is {scenario.num_classes}: give a '
+                         f'number from 1 to {VOID}.')
     if scenario.label_offset or scenario.void == 'background':
         raise ValueError("A scenario of kind 'domain' has no background: "
                          "leave label_offset at 0 and void at 'ignore'.")
@@ -139,8 +196,5 @@ def _num_groups(pattern: str | None) -> int:
         return re.compile(pattern or '').groups
     except re.error as error:
         raise ValueError(
-            f'domain_pattern {pattern!r} is no regular expression '
+            f'domain_pattern {pattern!r} is not a regular expression '
             f'({error}): correct it.') from error
-
-
-_CHECKS = {'class': _check_classes, 'domain': _check_domains}

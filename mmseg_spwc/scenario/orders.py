@@ -1,4 +1,4 @@
-"""Published class orders, and the rule behind names such as ``10-1``.
+"""Class orders, and the rules behind names such as ``10-1`` and ``10x10``.
 
 Ids are written compactly: ``'1,3,5-7'`` stands for 1, 3, 5, 6, 7. Background
 (id 0) is left out, since it always belongs to step 0.
@@ -128,6 +128,25 @@ def natural_steps(units: Sequence[int | str], name: str) -> Steps | None:
         return None
     later = (units[i:i + group] for i in range(base, len(units), group))
     return (units[:base], *later)
+
+
+def split_steps(classes: Sequence[int], name: str) -> Steps | None:
+    """Steps of a name ``AxB``: A tasks of B classes each, using up all."""
+    match = re.fullmatch(r'(\d+)x(\d+)', name)
+    if match is None:
+        return None
+    tasks, size = map(int, match.groups())
+    if tasks * size != len(classes):
+        return None
+    ids = [int(c) for c in classes]
+    return tuple(tuple(ids[t * size:(t + 1) * size]) for t in range(tasks))
+
+
+def permuted_steps(classes: Sequence[int], name: str) -> Steps | None:
+    """Steps of a name that is the number of tasks, with all classes each."""
+    if re.fullmatch(r'[1-9]\d*', name) is None:
+        return None
+    return tuple((f'p{t}', ) for t in range(int(name)))
 
 
 def split_order(order: str, base: int) -> Steps:

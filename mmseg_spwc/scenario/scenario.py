@@ -1,203 +1,81 @@
-"""A scenario: which classes (or domains) are learnt at which step.
-
-It knows ids, channels and label values; images are the matter of
-:mod:`mmseg_spwc.scenario.splits`, names such as ``10-1`` of
-:mod:`mmseg_spwc.scenario.catalogue`.
-"""
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
-
-import numpy as np
-
-from .checks import (
-    IGNORE,
-    check_choices,
-    check_scenario,
-    tidy_steps,
-    whole_number,
-)
-from .sequence import StepSequence, digest
+"""What every scenario can tell of its steps, whatever its problem."""
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
 
 
-@dataclass(frozen=True)
-class Scenario(StepSequence):
-    """A sequence of steps over one dataset.
+class Scenario(ABC):
+    """Steps in time, each of which adds classes and output channels.
 
-    A class id is the raw label of a mask plus ``label_offset``. Channels are
-    numbered in the order of learning: background, then the classes of step 0,
-    then those of step 1, and so on. A class in no step (see ``partial``) is
-    background for ever.
-
-    Args:
-        dataset: Name of the dataset.
-        name: Name of the class order, such as ``10-1``.
-        setting: ``overlapped``, ``disjoint``, ``sequential`` or
-            ``partitioned``; decides images and labels of a training step.
-        steps: Class ids (domain names) learnt at each step. Background is
-            id 0 and belongs to step 0, written there or not.
-        num_classes: Number of class ids, background included.
-        kind: ``class``: classes arrive, background exists. ``domain``: the
-            classes are fixed, without background, and domains arrive.
-        future: In a test, classes of later steps count as ``background`` or
-            are left out (``ignore``).
-        label_offset: 1 where raw label 0 is a true class, so that id 0 stays
-            free for background.
-        void: In training, raw label 255 is left out (``ignore``) or counts
-            as ``background``.
-        domain_pattern: Regular expression whose one group finds the domain
-            in the base name of an image.
-        test_ratio: Share of every domain's images kept for testing.
-        partial: Allow classes that no step learns.
+    A subclass is a dataclass with the fields ``dataset``, ``name`` and
+    ``steps``, and says which ``problem`` it poses.
     """
 
-    problem: ClassVar[str] = 'segmentation'
+    problem: ClassVar[str]
 
-    dataset: str
-    name: str
-    setting: str
-    steps: tuple[tuple[int | str, ...], ...]
-    num_classes: int
-    kind: str = 'class'
-    future: str = 'background'
-    label_offset: int = 0
-    void: str = 'ignore'
-    domain_pattern: str | None = None
-    test_ratio: float = 0.0
-    partial: bool = False
-
-    def __post_init__(self) -> None:
-        check_choices(self)
-        tidy = {
-            'steps': tidy_steps(self.steps, self.kind),
-            'num_classes': whole_number(self.num_classes, 'num_classes'),
-            'label_offset': int(self.label_offset),
-            'test_ratio': float(self.test_ratio),
-            'partial': bool(self.partial),
-        }
-        for field, value in tidy.items():
-            object.__setattr__(self, field, value)
-        check_scenario(self)
-
-    @property
-    def has_background(self) -> bool:
-        return self.kind == 'class'
-
+    @abstractmethod
     def new_classes(self, t: int) -> tuple[int, ...]:
-        """Ids first learnt at step t, without background."""
-        self.check_step(t)
-        if self.kind == 'class':
-            return self.steps[t]
-        return tuple(range(self.num_classes)) if t == 0 else ()
+        """Ids first learnt at step t."""
 
-    def seen_classes(self, t: int) -> tuple[int, ...]:
-        """Id of every channel after step t, background first."""
-        background = (0, ) if self.has_background else ()
-        return background + self.old_classes(t) + self.new_classes(t)
-
+    @abstractmethod
     def new_channels(self, t: int) -> int:
         """Number of output channels that step t adds."""
-        return len(self.new_classes(t)) + (self.has_background and t == 0)
 
-    def raw_labels(self, classes: Iterable[int]) -> frozenset[int]:
-        """Raw label values of class ids."""
-        return frozenset(c - self.label_offset for c in classes)
-
-    def train_table(self, t: int) -> np.ndarray:
-        """Lookup from raw label to channel for training at step t.
-
-        Returns:
-            np.ndarray: uint8, shape (256, ). Only the new classes are
-            labelled (``sequential``: the old ones too), all others are 0.
-        """
-        labelled = set(self.seen_classes(t))
-        if self.kind == 'class' and self.setting != 'sequential':
-            labelled = {0, *self.new_classes(t)}
-        table = self._table(t, labelled)
-        if self.void == 'background':
-            table[IGNORE] = 0
-        return table
-
-    def test_table(self, t: int) -> np.ndarray:
-        """Lookup from raw label to channel for testing after step t.
-
-        Returns:
-            np.ndarray: uint8, shape (256, ). Every seen class is labelled;
-            classes of later steps are 0 or 255, as ``future`` says.
-        """
-        table = self._table(t, set(self.seen_classes(t)))
-        if self.kind == 'class' and self.future == 'ignore':
-            later = [c for step in self.steps[t + 1:] for c in step]
-            table[list(self.raw_labels(later))] = IGNORE
-        return table
-
-    def _table(self, t: int, labelled: set[int]) -> np.ndarray:
-        channel = {c: i for i, c in enumerate(self.seen_classes(t))}
-        table = np.full(256, IGNORE, dtype=np.uint8)
-        for c in range(self.label_offset, self.num_classes):
-            table[c - self.label_offset] = channel[c] if c in labelled else 0
-        return table
-
-    def check_labels(self, raw_values: Iterable[int], where: str) -> None:
-        """Raise ValueError where a mask holds a value the dataset has not.
-
-        Args:
-            raw_values: Label values found in the mask.
-            where: The file, for the message.
-        """
-        top = self.num_classes - 1 - self.label_offset
-        wrong = sorted({
-            int(v)
-            for v in raw_values if not 0 <= v <= top and v != IGNORE
-        })
-        if wrong:
-            raise ValueError(
-                f'{where} holds the label {", ".join(map(str, wrong))}, but '
-                f'labels of {self.dataset} go from 0 to {top}, with {IGNORE} '
-                'for void: convert the mask, or correct num_classes.')
-
-    def class_names(self, names: Sequence[str], t: int) -> tuple[str, ...]:
-        """Names in channel order after step t.
-
-        Args:
-            names: Names of all classes in the order of their ids;
-                ``background`` is added in front where it is not among them.
-            t: The step.
-        """
-        return tuple(self._by_channel(names, 'background', t))
-
-    def palette(self, palette: Sequence[Sequence[int]],
-                t: int) -> list[list[int]]:
-        """Colours in channel order, given as :meth:`class_names` are."""
-        return [list(c) for c in self._by_channel(palette, (0, 0, 0), t)]
-
-    def _by_channel(self, values: Sequence, background: Any, t: int) -> list:
-        values = list(values)
-        if self.has_background and len(values) == self.num_classes - 1:
-            values.insert(0, background)
-        if len(values) != self.num_classes:
-            raise ValueError(
-                f'Got {len(values)} names or colours for {self.dataset}, '
-                f'which has {self.num_classes} class ids: give one for each.')
-        return [values[c] for c in self.seen_classes(t)]
-
+    @abstractmethod
     def to_dict(self) -> dict:
         """Plain data that JSON and MMEngine configs can hold."""
-        return {**asdict(self), 'steps': [list(step) for step in self.steps]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping) -> 'Scenario':
+        return cls(**data)
 
     @property
-    def base_hash(self) -> str:
-        """SHA-256 (hex) of all that step 0 depends on.
+    def num_steps(self) -> int:
+        return len(self.steps)
 
-        Scenarios with equal ``base_hash``, such as 10-1 and 10-5, train the
-        same model at step 0. It depends on how later classes are grouped
-        only where images are dealt out among the steps (``partitioned``).
-        """
-        facts = self.to_dict()
-        del facts['name'], facts['partial']
-        if self.kind == 'domain':
-            facts['steps'] = facts['steps'][:1]
-        elif self.setting != 'partitioned':
-            later = sorted(c for step in self.steps[1:] for c in step)
-            facts['steps'] = [facts['steps'][0], later]
-        return digest(facts)
+    def check_step(self, t: int) -> None:
+        """Refuse a step that does not exist."""
+        if not 0 <= t < self.num_steps:
+            raise IndexError(
+                f'Scenario {self.dataset} {self.name} has no step {t}: give '
+                f'a step from 0 to {self.num_steps - 1}.')
+
+    def old_classes(self, t: int) -> tuple[int, ...]:
+        """Ids learnt before step t in channel order, without background."""
+        self.check_step(t)
+        return tuple(c for s in range(t) for c in self.new_classes(s))
+
+    def channels(self, t: int) -> tuple[int, ...]:
+        """Number of channels added by each of the steps 0 to t."""
+        self.check_step(t)
+        return tuple(self.new_channels(s) for s in range(t + 1))
+
+    def num_channels(self, t: int) -> int:
+        """Number of output channels after step t."""
+        return sum(self.channels(t))
+
+    def base_channels(self) -> int:
+        """Number of channels of step 0."""
+        return self.new_channels(0)
+
+    def step_of_channel(self, t: int) -> tuple[int, ...]:
+        """Step that added each of the channels present after step t."""
+        return tuple(
+            s for s, size in enumerate(self.channels(t)) for _ in range(size))
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 (hex) of the whole scenario."""
+        return digest(self.facts())
+
+    def facts(self) -> dict:
+        """What digests are made of."""
+        return self.to_dict()
+
+
+def digest(facts: dict) -> str:
+    """SHA-256 (hex) of plain data, whatever the order of its keys."""
+    text = json.dumps(facts, sort_keys=True, separators=(',', ':'))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -203,7 +203,7 @@ SCENARIOS = [Row(*row) for row in (
      "Unknown problem 'detection'. .*Known"),
     ('broken domain pattern', scenario(
         dataset='cityscapes_domain', name='1-1', domain_pattern='('),
-     'no regular expression.*correct it'),
+     'not a regular expression.*correct it'),
     ('tasks that do not use up the classes', scenario(
         problem='classification', dataset='cifar100', name='10x9'),
      "'10x9'.*use up all 100"),

@@ -1,7 +1,7 @@
 import pytest
 
 from mmseg_spwc.scenario import (
-    Scenario,
+    SegmentationScenario,
     build_scenario,
     get_scenario,
     known_scenarios,
@@ -92,7 +92,7 @@ def test_own_order_of_a_known_dataset():
 
 def test_own_dataset():
     scenario = get_scenario('camvid', steps=[[1, 2], [3]], num_classes=4)
-    assert scenario == Scenario('camvid', 'custom', 'overlapped',
+    assert scenario == SegmentationScenario('camvid', 'custom', 'overlapped',
                                 ((1, 2), (3, )), 4)
     weather = get_scenario(
         'acdc',

@@ -1,13 +1,14 @@
 """Every wrong scenario is refused with a message that helps."""
 import pytest
 
-from mmseg_spwc.scenario import Scenario
+from mmseg_spwc.scenario import SegmentationScenario
 
 CITY = r'^([a-z]+)_'
 
 
 def build(steps=((1, 2), (3, )), num_classes=4, setting='overlapped', **kw):
-    return Scenario('toy', 'mine', setting, steps, num_classes, **kw)
+    return SegmentationScenario('toy', 'mine', setting, steps, num_classes,
+                                **kw)
 
 
 def build_domain(steps=(('a', ), ('b', )), pattern=CITY, **kw):
@@ -43,7 +44,7 @@ def test_wrong_class_scenario(wrong, message):
     ({'pattern': None}, 'one group'),
     ({'pattern': '[a-z]+_'}, 'one group'),
     ({'pattern': '([a-z]+)_([0-9]+)'}, 'one group'),
-    ({'pattern': '([a-z]+'}, 'no regular expression'),
+    ({'pattern': '([a-z]+'}, 'not a regular expression'),
     ({'test_ratio': 1.0}, 'below 1'),
     ({'test_ratio': -0.1}, 'below 1'),
     ({'test_ratio': float('nan')}, 'below 1'),

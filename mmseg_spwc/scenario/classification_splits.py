@@ -1,14 +1,14 @@
 """Which image belongs to which classification task."""
+import hashlib
 from collections.abc import Iterable
 
 import numpy as np
 
-from .stratified import stratified_split
-from .tasks import TaskScenario
+from .classification import ClassificationScenario as Scenario
 
 
 def check_task_data(labels: np.ndarray, parts: np.ndarray,
-                    scenario: TaskScenario) -> None:
+                    scenario: Scenario) -> None:
     """Refuse labels out of range, and a wrong number of domains.
 
     Args:
@@ -30,6 +30,38 @@ def check_task_data(labels: np.ndarray, parts: np.ndarray,
             'step, in the order of the steps.')
 
 
+def stratified_split(labels: np.ndarray, ratio: float,
+                     seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Split images into a training and a held-out part, class by class.
+
+    Of all images ``ratio`` are held out, and of each class ``ratio`` up to
+    one image. A class of two or more images has at least one on each side
+    (unless ``ratio`` is 0); a single image trains. The order in which a
+    class gives up its images depends on the seed, the class and its size,
+    and on no other random number.
+
+    Args:
+        labels: Class ids from 0, shape (N, ).
+        ratio: Share to hold out, from 0 to below 1.
+        seed: Another seed draws other images.
+
+    Returns:
+        tuple[np.ndarray, np.ndarray]: Sorted int64 indices of both parts.
+    """
+    if not 0 <= ratio < 1:
+        raise ValueError(f'The ratio is {ratio}: give a share from 0 to '
+                         'below 1.')
+    labels = np.asarray(labels)
+    held = np.zeros(len(labels), dtype=bool)
+    classes, sizes = np.unique(labels, return_counts=True)
+    counts = _counts(sizes, ratio)
+    for c, count in zip(classes.tolist(), counts.tolist(), strict=True):
+        members = np.flatnonzero(labels == c)
+        lots = np.random.default_rng((seed, c)).permutation(len(members))
+        held[members[lots[:count]]] = True
+    return np.flatnonzero(~held), np.flatnonzero(held)
+
+
 def split_heldout(labels: np.ndarray, parts: np.ndarray, ratio: float,
                   seed: int) -> tuple[np.ndarray, np.ndarray]:
     """:func:`stratified_split` of every part, as indices of the whole."""
@@ -42,8 +74,14 @@ def split_heldout(labels: np.ndarray, parts: np.ndarray, ratio: float,
     return np.sort(np.concatenate(train)), np.sort(np.concatenate(held))
 
 
+def split_digest(indices: np.ndarray) -> str:
+    """SHA-256 (hex) of a list of indices, the same on every machine."""
+    return hashlib.sha256(
+        np.asarray(indices).astype('<i8').tobytes()).hexdigest()
+
+
 def select_samples(labels: np.ndarray, parts: np.ndarray, images: np.ndarray,
-                   scenario: TaskScenario,
+                   scenario: Scenario,
                    tasks: Iterable[int]) -> tuple[np.ndarray, np.ndarray]:
     """Samples of some tasks: pairs of an image and its task.
 
@@ -77,7 +115,7 @@ def select_samples(labels: np.ndarray, parts: np.ndarray, images: np.ndarray,
 
 
 def _belongs(labels: np.ndarray, parts: np.ndarray, images: np.ndarray,
-             scenario: TaskScenario, task: int) -> np.ndarray:
+             scenario: Scenario, task: int) -> np.ndarray:
     if scenario.permute:
         return np.ones(len(images), dtype=bool)
     if _by_part(scenario):
@@ -85,5 +123,18 @@ def _belongs(labels: np.ndarray, parts: np.ndarray, images: np.ndarray,
     return np.isin(labels[images], scenario.steps[task])
 
 
-def _by_part(scenario: TaskScenario) -> bool:
+def _by_part(scenario: Scenario) -> bool:
     return scenario.kind == 'domain' and not scenario.permute
+
+
+def _counts(sizes: np.ndarray, ratio: float) -> np.ndarray:
+    """Images to hold out of each class, by largest remainder."""
+    shares = sizes * ratio
+    counts = np.floor(shares + 1e-9).astype(np.int64)  # 0.29 * 100 is 28.99..
+    missing = round(float(shares.sum())) - int(counts.sum())
+    if missing > 0:
+        largest = np.argsort(counts - shares, kind='stable')
+        counts[largest[:missing]] += 1
+    if ratio:
+        counts = np.minimum(np.maximum(counts, 1), sizes - 1)
+    return counts

@@ -8,13 +8,12 @@ from hypothesis import strategies as st
 
 from mmseg_spwc.scenario import (
     SETTINGS,
-    Scenario,
+    SegmentationScenario,
     get_scenario,
     hold_out,
     select_heldout,
     select_test,
     select_train,
-    splits,
 )
 
 NUM_CLASSES = 7  # ids 0 to 6
@@ -37,11 +36,12 @@ def scenarios(draw, setting=None):
     bounds = [0, *cuts, len(order)]
     steps = [order[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
     setting = setting or draw(st.sampled_from(SETTINGS))
-    return Scenario('toy', 'mine', setting, steps, NUM_CLASSES)
+    return SegmentationScenario('toy', 'mine', setting, steps, NUM_CLASSES)
 
 
 def with_setting(scenario, setting):
-    return Scenario.from_dict({**scenario.to_dict(), 'setting': setting})
+    return SegmentationScenario.from_dict(
+        {**scenario.to_dict(), 'setting': setting})
 
 
 def train_lists(index, scenario, heldout=()):
@@ -148,7 +148,7 @@ def test_hold_out(index, scenario, ratio, seed):
 
 def test_hold_out_ratio_and_seed():
     index = {f'{c}_{i}': {0, c} for c in range(1, 7) for i in range(40)}
-    scenario = Scenario('toy', 'mine', 'overlapped',
+    scenario = SegmentationScenario('toy', 'mine', 'overlapped',
                         ((1, 2, 3), (4, 5, 6)), NUM_CLASSES)
     held = hold_out(index, scenario)
     for c in range(1, 7):
@@ -182,7 +182,7 @@ def test_label_offset_reaches_selection():
 
 
 def test_class_in_no_step_does_not_bar_an_image():
-    scenario = Scenario(
+    scenario = SegmentationScenario(
         'toy', 'mine', 'disjoint', ((1, ), (2, )), 4, partial=True)
     index = {'a': {1, 3}, 'b': {2, 1}, 'c': {3}}
     assert select_train(index, scenario, 0) == ['a']
@@ -190,14 +190,15 @@ def test_class_in_no_step_does_not_bar_an_image():
     assert select_test(index, scenario, 1) == ['a', 'b']
 
 
-def test_check_splits():
+def test_sizes_of_steps_and_an_empty_one():
     scenario = get_scenario('shapes', '5-1', 'disjoint')
     index = {f'img{c}': {0, c, 255} for c in range(1, 11)}
-    assert splits.check_splits(index, scenario) == [5, 1, 1, 1, 1, 1]
+    sizes = [len(select_train(index, scenario, t)) for t in range(6)]
+    assert sizes == [5, 1, 1, 1, 1, 1]
     with pytest.raises(ValueError, match=r'No .* step 3 \(class 8\)'):
-        splits.check_splits(index, scenario, heldout={'img8'})
+        select_train(index, scenario, 3, heldout={'img8'})
     with pytest.raises(ValueError, match='imgX holds the label 11'):
-        splits.check_splits({**index, 'imgX': {11}}, scenario)
+        scenario.check_labels({11}, 'imgX')
 
 
 def test_wrong_step_and_wrong_heldout():

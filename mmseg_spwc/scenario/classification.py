@@ -1,8 +1,8 @@
 """A scenario of classification: which task is learnt at which step.
 
 It knows ids, channels and heads; images are the matter of
-:mod:`mmseg_spwc.scenario.task_splits`, names such as ``10x10`` of
-:mod:`mmseg_spwc.scenario.task_catalogue`.
+:mod:`mmseg_spwc.scenario.classification_splits`, names such as ``10x10`` of
+:mod:`mmseg_spwc.scenario.catalogue`.
 """
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -10,14 +10,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from .checks import plain_steps, whole_number
+from .checks import (
+    check_classification,
+    check_classification_words,
+    plain_steps,
+    whole_number,
+)
 from .old_words import in_old_words
-from .sequence import StepSequence, digest
-from .task_checks import check_tasks, check_words
+from .scenario import Scenario, digest
 
 
 @dataclass(frozen=True)
-class TaskScenario(StepSequence):
+class ClassificationScenario(Scenario):
     """A sequence of classification tasks, one a step.
 
     A class id is the raw label. Channels are numbered in the order of
@@ -59,7 +63,7 @@ class TaskScenario(StepSequence):
         if self.heads is None:
             heads = 'per_step' if self.kind == 'task' else 'shared'
             object.__setattr__(self, 'heads', heads)
-        check_words(self)
+        check_classification_words(self)
         tidy = {
             'name': str(self.name),
             'steps': plain_steps(self.steps, self.kind),
@@ -70,7 +74,7 @@ class TaskScenario(StepSequence):
         }
         for field, value in tidy.items():
             object.__setattr__(self, field, value)
-        check_tasks(self)
+        check_classification(self)
 
     def new_classes(self, t: int) -> tuple[int, ...]:
         """Id of every channel that step t adds."""
@@ -169,7 +173,7 @@ class TaskScenario(StepSequence):
         return {'problem': self.problem, **asdict(self), 'steps': steps}
 
     @classmethod
-    def from_dict(cls, data: Mapping) -> 'TaskScenario':
+    def from_dict(cls, data: Mapping) -> 'ClassificationScenario':
         return cls(**{k: v for k, v in data.items() if k != 'problem'})
 
     def facts(self) -> dict:

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Set
 from functools import partial
 
-from .scenario import Scenario
+from .segmentation import SegmentationScenario as Scenario
 
 Index = Mapping[str, Set[int]]
 
@@ -131,23 +131,6 @@ def test_part(names: Iterable[str],
         for name in names:
             strata[domain_of(name, scenario)].append(name)
     return _draw(strata.values(), scenario.test_ratio, seed)
-
-
-def check_splits(index: Index,
-                 scenario: Scenario,
-                 heldout: Iterable[str] = frozenset()) -> list[int]:
-    """Check all labels and steps before any training starts.
-
-    Returns:
-        list[int]: Number of training images of each step.
-
-    Raises:
-        ValueError: A label is out of range or a step has no image.
-    """
-    for name, labels in index.items():
-        scenario.check_labels(labels, name)
-    steps = range(scenario.num_steps)
-    return [len(select_train(index, scenario, t, heldout)) for t in steps]
 
 
 def domain_of(name: str, scenario: Scenario) -> str:

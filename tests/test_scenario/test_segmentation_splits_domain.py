@@ -4,15 +4,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmseg_spwc.scenario import (
-    Scenario,
+    SegmentationScenario,
+    domain_of,
     hold_out,
     select_heldout,
     select_test,
     select_train,
-    splits,
 )
+from mmseg_spwc.scenario import segmentation_splits as splits
 
-CITIES = Scenario(
+CITIES = SegmentationScenario(
     'streets',
     'mine',
     'overlapped', (('aa', ), ('bb', 'cc')),
@@ -46,12 +47,12 @@ def test_domains_never_leak(sizes):
     assert not trained & (test | held)
     assert not held & test
     for t, seen in enumerate((['aa'], ['aa', 'bb', 'cc'])):
-        of_seen = {n for n in index if splits.domain_of(n, CITIES) in seen}
+        of_seen = {n for n in index if domain_of(n, CITIES) in seen}
         assert select_test(index, CITIES, t) == sorted(test & of_seen)
         assert select_heldout(held, index, CITIES,
                               t) == sorted(held & of_seen)
     for city, size in sizes.items():
-        of_city = {n for n in test if splits.domain_of(n, CITIES) == city}
+        of_city = {n for n in test if domain_of(n, CITIES) == city}
         assert len(of_city) == max(1, round(0.2 * size))
     used = trained | test | held
     assert used >= {n for n in index if '/never_' not in n}
@@ -59,7 +60,8 @@ def test_domains_never_leak(sizes):
 
 
 def test_domains_with_a_test_set_of_their_own():
-    scenario = Scenario.from_dict({**CITIES.to_dict(), 'test_ratio': 0})
+    scenario = SegmentationScenario.from_dict(
+        {**CITIES.to_dict(), 'test_ratio': 0})
     index = streets({'aa': 3, 'bb': 2, 'cc': 1})
     assert splits.test_part(index, scenario) == frozenset()
     assert len(select_train(index, scenario, 0)) == 3

@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmseg_spwc.scenario import (
-    TaskScenario,
+    ClassificationScenario,
     build_scenario,
+    get_classification_scenario,
     get_scenario,
-    get_task_scenario,
 )
 
 SPLIT = ((3, 1), (0, 4), (2, 5))
@@ -17,7 +17,8 @@ DOMAINS = (('a', ), ('b', ), ('c', ))
 
 def make(kind='task', steps=None, num_classes=6, **kw):
     steps = steps or (DOMAINS if kind == 'domain' else SPLIT)
-    return TaskScenario('toy', 'mine', kind, steps, num_classes, **kw)
+    return ClassificationScenario('toy', 'mine', kind, steps, num_classes,
+                                  **kw)
 
 
 def test_split_into_tasks():
@@ -86,7 +87,8 @@ def scenarios(draw):
         cuts = draw(st.sets(st.integers(1, num_classes - 1)))
         edges = [0, *sorted(cuts), num_classes]
         steps = [order[a:b] for a, b in zip(edges, edges[1:], strict=False)]
-    return TaskScenario('toy', 'x', kind, steps, num_classes, heads=heads)
+    return ClassificationScenario('toy', 'x', kind, steps, num_classes,
+                                  heads=heads)
 
 
 @settings(deadline=None, max_examples=60)
@@ -107,7 +109,7 @@ def test_tables_agree_with_the_channels(scenario):
             used = sorted(table[table >= 0].tolist())
             assert used == list(range(first, first + size))
     assert build_scenario(scenario.to_dict()) == scenario
-    assert TaskScenario.from_dict(scenario.to_dict()) == scenario
+    assert ClassificationScenario.from_dict(scenario.to_dict()) == scenario
 
 
 def test_permutations_are_seeded_on_their_own():
@@ -134,7 +136,8 @@ def test_hashes():
     ten, twenty = make(), make(steps=(SPLIT[0], (0, 4, 2, 5)))
     assert ten.hash != twenty.hash
     assert ten.base_hash == twenty.base_hash
-    renamed = TaskScenario.from_dict({**ten.to_dict(), 'name': 'other'})
+    renamed = ClassificationScenario.from_dict(
+        {**ten.to_dict(), 'name': 'other'})
     assert renamed.base_hash == ten.base_hash != renamed.hash
     for other in (make('class'), make(seed=1),
                   make(steps=((1, 3), *SPLIT[1:]))):
@@ -179,9 +182,10 @@ def test_partial_and_class_zero():
     assert scenario.channel_table(0).tolist() == [0, -1, -1, -1, -1, 1]
 
 
-def test_build_by_task():
+def test_build_by_problem():
     cfg = dict(problem='classification', dataset='cifar100', name='10x10')
-    assert build_scenario(cfg) == get_task_scenario('cifar100', '10x10')
+    assert build_scenario(cfg) == get_classification_scenario(
+        'cifar100', '10x10')
     seg = dict(problem='segmentation', dataset='voc', name='10-1')
     assert build_scenario(seg) == get_scenario('voc', '10-1')
     with pytest.raises(ValueError, match="Did you mean 'classification'"):

@@ -5,7 +5,7 @@ import pytest
 
 from mmseg_spwc.scenario import (
     SETTINGS,
-    Scenario,
+    SegmentationScenario,
     get_scenario,
     known_scenarios,
 )
@@ -17,7 +17,7 @@ PERMUTED = ((5, 2), (4, ), (1, 3))
 
 
 def toy(setting='overlapped', steps=PERMUTED, **kw):
-    return Scenario('toy', 'mine', setting, steps, 6, **kw)
+    return SegmentationScenario('toy', 'mine', setting, steps, 6, **kw)
 
 
 def slow_label(scenario, t, raw, test):
@@ -165,8 +165,8 @@ def test_wrong_number_of_names():
 def test_dict_and_hash_round_trip():
     scenario = toy()
     data = json.loads(json.dumps(scenario.to_dict()))
-    assert Scenario.from_dict(data) == scenario
-    assert Scenario.from_dict(data).hash == scenario.hash
+    assert SegmentationScenario.from_dict(data) == scenario
+    assert SegmentationScenario.from_dict(data).hash == scenario.hash
     listed = toy(steps=[np.array([5, 2]), [4], [1, 3]], test_ratio=0)
     assert listed == scenario
     assert listed.hash == scenario.hash
