@@ -1,6 +1,6 @@
 """Train every step of a continual-learning scenario.
 
-    python tools/train.py CONFIG [--work-dir D] [--resume] [--amp]
+    python tools/train.py CONFIG [--work-dir D] [--resume] [--amp] [--verbose]
         [--launcher none|pytorch|slurm|mpi] [--cfg-options K=V ...]
 
 The config says everything; see mmseg_spwc/engine/config_keys.py for the keys
@@ -26,6 +26,9 @@ def parse_args() -> argparse.Namespace:
         '--resume', action='store_true', help='continue the run in work_dir')
     parser.add_argument(
         '--amp', action='store_true', help='train in mixed precision')
+    parser.add_argument(
+        '--verbose', action='store_true',
+        help="show MMEngine's own lines, which go to the log files anyway")
     return parser.parse_args()
 
 

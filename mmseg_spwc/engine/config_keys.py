@@ -27,7 +27,7 @@ from mmseg_spwc.selfpaced import SelfPacedWeights
 
 KEYS = ('scenario', 'method', 'schedule', 'self_paced', 'total_batch_size',
         'heldout', 'data_root', 'crop_size', 'cache_dir',
-        'backbone_weights', 'start_from')
+        'backbone_weights', 'start_from', 'verbose')
 STAGES = ('every', 'first', 'later')
 INNER_KEYS = dict(
     method=('name', 'restart', 'run', *STAGES),

@@ -1,7 +1,8 @@
 """What a step's config needs to run in several processes."""
 import torch
 from mmengine.config import Config
-from mmengine.logging import print_log
+
+from mmseg_spwc.utils.display import say
 
 SHARDED = 'mmseg_spwc.ShardedModel'
 
@@ -32,5 +33,5 @@ def distribute(cfg: Config, world_size: int) -> None:
             type='MMDistributedDataParallel', device_ids=None)
     if (cfg.get('model_wrapper_cfg') or {}).get('type') == SHARDED:
         cfg.default_hooks.checkpoint = None
-        print_log('The model is shared out among processes: a step that is '
-                  'interrupted begins anew.', 'current')
+        say('The model is shared out among processes: a step that is '
+            'interrupted begins anew.')

@@ -90,6 +90,7 @@ def load_config(args: Namespace) -> Config:
     cfg.experiment_name = cfg.get('experiment_name') or name
     cfg.launcher = getattr(args, 'launcher', 'none')
     cfg.resume = getattr(args, 'resume', False)
+    cfg.verbose = getattr(args, 'verbose', False) or cfg.get('verbose', False)
     if getattr(args, 'amp', False):
         use_mixed_precision(cfg)
     return cfg

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from mmengine.config import Config
 from mmengine.dist import get_world_size
-from mmengine.logging import print_log
 
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.scenario import Scenario
+from mmseg_spwc.utils.display import warn
 
 # keys that say where and how a run is made, not what its result is
 PLACES = ('work_dir', 'resume', 'launcher', 'load_from', 'data_root',
@@ -60,10 +60,9 @@ def check_same_run(content: dict, scenario: Scenario, method: str, run: dict,
                 f'{new[key]}): choose another --work-dir. Nothing was '
                 'changed.')
     if content['run']['config_hash'] != run['config_hash']:
-        print_log(
+        warn(
             'The config has changed since this run began; its first steps '
-            'were made with the old one, which the record keeps.',
-            'current', level=30)
+            'were made with the old one, which the record keeps.')
 
 
 def _packages() -> dict:

@@ -13,6 +13,7 @@ from mmengine.runner import Runner
 from mmseg_spwc.errors import data_losses, input_errors
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import RUNNERS
+from mmseg_spwc.utils.display import shown
 from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 
 from .checkpoint import (
@@ -27,7 +28,7 @@ from .cleanup import release
 from .config_keys import check_keys, check_values
 from .distribution import distribute
 from .logging.curves import loss_curves
-from .logging.terminal import print_step, print_table
+from .logging.terminal import StepRunner, print_step, print_table
 from .open_record import open_record
 from .preflight import plan_steps
 from .problems import problem_of
@@ -87,7 +88,9 @@ class ContinualRunner:
         Returns:
             Record: The record of the whole run.
         """
-        with run_lock(self.work_dir), stop_requests(), data_losses():
+        verbose = self.cfg.get('verbose', False)
+        with run_lock(self.work_dir), stop_requests(), data_losses(), \
+                shown(verbose):
             return self._train_steps()
 
     def _train_steps(self) -> Record:
@@ -195,7 +198,7 @@ class ContinualRunner:
 
 def _build(cfg: Config) -> Runner:
     with input_errors('config'):
-        return Runner.from_cfg(cfg)
+        return StepRunner.from_cfg(cfg)
 
 
 def _load(runner: Runner, state: dict, path: str) -> None:

@@ -145,6 +145,7 @@ def _finish(out: Config) -> None:
         *(out.get('custom_hooks') or []),
         *(hook for hook in named.values() if hook),
         dict(type='mmseg_spwc.ResumeStateHook'),
+        dict(type='mmseg_spwc.DisplayHook'),
     ]
     add_guards(out)
     by_epoch = 'max_epochs' in out.train_cfg

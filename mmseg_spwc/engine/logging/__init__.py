@@ -1,9 +1,9 @@
 """What a run says: in the terminal, to visualisers, in the record."""
 from .one_run_backends import OneRunMLflowVisBackend, OneRunWandbVisBackend
 from .sequence_vis_backend import SequenceVisBackend
-from .terminal import SequenceLogProcessor
+from .terminal import DisplayHook, SequenceLogProcessor, StepRunner
 
 __all__ = [
-    'OneRunMLflowVisBackend', 'OneRunWandbVisBackend',
-    'SequenceLogProcessor', 'SequenceVisBackend'
+    'DisplayHook', 'OneRunMLflowVisBackend', 'OneRunWandbVisBackend',
+    'SequenceLogProcessor', 'SequenceVisBackend', 'StepRunner'
 ]

@@ -1,12 +1,13 @@
 """Warns of runs that go on but learn nothing."""
+
 import torch
 from mmengine.dist import all_reduce
 from mmengine.hooks import Hook
-from mmengine.logging import print_log
 from torch import Tensor
 
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.structures import BatchSamples
+from mmseg_spwc.utils.display import warn
 
 CLASSES = 1024
 
@@ -56,11 +57,10 @@ class CollapseMonitorHook(Hook):
         before, now = losses[:half].mean(), losses[half:].mean()
         if not now < before:  # NaN included
             self._warned = True
-            print_log(
+            warn(
                 f'The loss does not fall: {before:.4g}, then {now:.4g} in '
                 f'the last {len(losses)} iterations. Look at the learning '
-                'rate, the labels and the frozen layers.', 'current',
-                level=30)
+                'rate, the labels and the frozen layers.')
 
     def after_val_iter(self, runner, batch_idx, data_batch=None,
                        outputs=None) -> None:
@@ -99,11 +99,10 @@ class CollapseMonitorHook(Hook):
         predicted, label = shares[0].max(0)
         true = shares[1, label]
         if predicted >= self.share and true <= self.usual:
-            print_log(
+            warn(
                 f'The predictions have collapsed: class {int(label)} is '
                 f'{predicted:.1%} of what is predicted on the {images} '
-                f'images, but {true:.1%} of their labels.', 'current',
-                level=30)
+                f'images, but {true:.1%} of their labels.')
 
 
 def _labels(sample) -> tuple[Tensor | None, Tensor | None]:

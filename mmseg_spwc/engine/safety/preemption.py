@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import torch
 from mmengine.dist import all_reduce
 from mmengine.hooks import Hook
-from mmengine.logging import print_log
 
 from mmseg_spwc.errors import WORKER_DIED, Preempted
 from mmseg_spwc.registry import HOOKS
+from mmseg_spwc.utils.display import warn
 
 from .resume_state import ResumeStateHook
 from .safe_checkpoint import SafeCheckpointHook
@@ -49,8 +49,8 @@ class StopRequest:
         if os.getpid() != self._pid:  # a worker of a data loader
             return
         self.remove()
-        print_log(f'{self.name}: stopping after this iteration; a second one '
-                  'stops at once.', 'current', level=30)
+        warn(f'{self.name}: stopping after this iteration; a second one '
+             'stops at once.')
 
 
 # the request of the run in this process; none outside of one

@@ -3,10 +3,10 @@ import zipfile
 from pathlib import Path
 
 import torch
-from mmengine.logging import print_log
 from mmengine.runner import CheckpointLoader
 
 from mmseg_spwc.errors import CheckpointError
+from mmseg_spwc.utils.display import warn
 from mmseg_spwc.utils.distributed import from_first_rank
 
 SCHEME = 'mmseg_spwc_plain://'
@@ -84,13 +84,13 @@ def _newest(folder: Path) -> str | None:
         try:
             iteration = check_intact(path)['meta']['iter']
         except CheckpointError as error:
-            print_log(f'{error} It is not used.', 'current', level=30)
+            warn(f'{error} It is not used.')
             continue
         if iteration > done:
             best, done = path, iteration
     if best is None and found:
-        print_log(f'No checkpoint in {folder} is intact: the step starts '
-                  'anew.', 'current', level=30)
+        warn(f'No checkpoint in {folder} is intact: the step starts '
+             'anew.')
     return best and f'{SCHEME}{best}'
 
 

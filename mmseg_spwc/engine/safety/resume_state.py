@@ -5,10 +5,11 @@ import numpy as np
 import torch
 from mmengine.dist import all_gather_object, get_rank, get_world_size
 from mmengine.hooks import CheckpointHook, Hook
-from mmengine.logging import HistoryBuffer, print_log
+from mmengine.logging import HistoryBuffer
 from mmengine.runner import EpochBasedTrainLoop
 
 from mmseg_spwc.registry import HOOKS, LOOPS
+from mmseg_spwc.utils.display import warn
 from mmseg_spwc.utils.random_state import get_random_state, set_random_state
 
 KEY = 'mmseg_spwc_random_states'
@@ -71,11 +72,10 @@ class ResumeStateHook(Hook):
         if len(self._loaded) == get_world_size():
             set_random_state(self._loaded[get_rank()])
         else:
-            print_log(
+            warn(
                 f'The checkpoint was written by {len(self._loaded)} '
                 f'processes, now there are {get_world_size()}: random '
-                'numbers go on from the seed, not from where they were.',
-                'current', level=30)
+                'numbers go on from the seed, not from where they were.')
 
     def before_val(self, runner) -> None:
         self._before_val = get_random_state()
