@@ -14,9 +14,9 @@ from pathlib import Path
 import mmcv
 import numpy as np
 from mmengine.fileio import get as read_bytes
-from mmengine.utils import track_iter_progress
 from PIL import Image
 
+from mmseg_spwc.utils.display import say, track
 from mmseg_spwc.utils.distributed import from_first_rank
 from mmseg_spwc.utils.files import write_text
 
@@ -74,12 +74,12 @@ def _load_or_scan(dataset, names: list, cache_dir: str | None) -> dict:
     if stored is None:
         tasks = [(info['img_path'], info['seg_map_path'],
                   info.get('reduce_zero_label', False)) for info in infos]
-        print(f'Scanning {len(tasks)} masks for their classes (once)')
+        say(f'Scanning {len(tasks)} masks for their classes (once)')
         # threads: a process with torch's threads cannot be forked safely,
         # and decoding lets the others run
         with ThreadPoolExecutor(min(os.cpu_count() or 1, 16)) as pool:
             values = pool.map(_values_of_mask, tasks)
-            values = list(track_iter_progress((values, len(tasks))))
+            values = list(track(values, len(tasks), 'masks'))
         stored = dict(zip(names, values, strict=True))
         write_text(
             path,

@@ -55,5 +55,6 @@ def test_a_method_in_a_single_file(tiny_config, tmp_path):
              'HOME': str(tmp_path)},
         capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    assert 'loss_near' in done.stdout
-    assert Record.read(tmp_path / 'out').content['method'] == 'Mine'
+    record = Record.read(tmp_path / 'out')
+    assert 'loss_near' in record.step(1)['curves']['losses']
+    assert record.content['method'] == 'Mine'

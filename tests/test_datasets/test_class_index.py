@@ -55,7 +55,7 @@ def test_zero_label_is_reduced_as_mmseg_does(folder):
 
 def test_second_time_reads_the_stored_scan(folder, monkeypatch):
     first = index(folder, 'abc')
-    monkeypatch.setattr(class_index, 'track_iter_progress', None)
+    monkeypatch.setattr(class_index, 'track', None)
     assert index(folder, 'abc') == first
     assert index(folder, 'cab') == first  # the order of the list is nothing
 

@@ -10,8 +10,8 @@ from mmseg_spwc.engine.safety import CollapseMonitorHook
 def said(monkeypatch):
     texts = []
     monkeypatch.setattr(
-        'mmseg_spwc.engine.safety.collapse_monitor.print_log',
-        lambda text, logger, level: texts.append(text))
+        'mmseg_spwc.engine.safety.collapse_monitor.warn',
+        texts.append)
     return texts
 
 

@@ -90,8 +90,8 @@ def test_a_truncated_file_is_found(good, tmp_path_factory, share):
 def warnings(monkeypatch):
     said = []
     monkeypatch.setattr(
-        'mmseg_spwc.engine.safety.resume_point.print_log',
-        lambda text, logger, level: said.append((level, text)))
+        'mmseg_spwc.engine.safety.resume_point.warn',
+        lambda text: said.append((30, text)))
     return said
 
 
