@@ -13,9 +13,10 @@ from pathlib import Path
 import jsonschema
 
 from mmseg_spwc.errors import RecordError
+from mmseg_spwc.scenario import in_new_words
 from mmseg_spwc.utils.files import write_text
 
-VERSION = 1
+VERSION = 2
 FILE_NAME = 'record.json'
 TABLE_NAME = 'results.csv'
 
@@ -31,14 +32,14 @@ class Record:
         self.content = content
 
     @classmethod
-    def new(cls, task: str, run: dict, scenario: dict,
+    def new(cls, problem: str, run: dict, scenario: dict,
             method: str) -> 'Record':
         """Begin the record of a run that has finished no step yet."""
         return cls(
             dict(
                 schema='mmseg_spwc.record',
                 version=VERSION,
-                task=task,
+                problem=problem,
                 status='running',
                 run=run,
                 scenario=scenario,
@@ -48,13 +49,13 @@ class Record:
 
     @classmethod
     def read(cls, path: str | Path) -> 'Record':
-        """Read and check a record.
+        """Read and check a record; an older one is brought up to date.
 
         Args:
             path (str | Path): The file, or the work_dir that holds it.
 
         Raises:
-            RecordError: If it is missing, broken or of another version.
+            RecordError: If it is missing, broken or of a later version.
         """
         path = Path(path)
         if path.is_dir():
@@ -71,8 +72,9 @@ class Record:
                 'permissions.') from error
         except (RecursionError, ValueError) as error:
             raise RecordError(
-                f'{path} is no JSON ({error}); restore it from a copy or '
+                f'{path} is not JSON ({error}); restore it from a copy or '
                 'start the run anew in another work_dir.') from error
+        content = upgrade(content)
         check(content, path)
         return cls(content)
 
@@ -92,6 +94,11 @@ class Record:
         self.content['status'] = 'finished'
 
     @property
+    def problem(self) -> str:
+        """``'segmentation'`` or ``'classification'``."""
+        return self.content['problem']
+
+    @property
     def steps(self) -> list:
         return self.content['steps']
 
@@ -108,9 +115,9 @@ class Record:
                           f'{self.finished_steps}.')
 
     def to_csv(self) -> str:
-        """One row a step: means, then every class or every task."""
-        table = _task_table if self.content[
-            'task'] == 'classification' else _class_table
+        """One row per step: means, then every class or every task."""
+        table = _task_table if self.problem == 'classification' else \
+            _class_table
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator='\n')
         for row in table(self.steps):
@@ -155,6 +162,22 @@ def _cell(value: float | int | str | None) -> str:
     return f'{value:.6g}' if isinstance(value, float) else str(value)
 
 
+def upgrade(content: object) -> object:
+    """Bring what was read to the present version, as far as it is known.
+
+    Version 1 called the problem ``task``, and did not tell how spWC chooses
+    for the step after (``self_paced`` of a step), which stays absent.
+    """
+    if not isinstance(content, dict) or content.get('version') != 1:
+        return content
+    content = dict(content, version=VERSION)
+    if 'task' in content:
+        content['problem'] = content.pop('task')
+    if isinstance(content.get('scenario'), dict):
+        content['scenario'] = in_new_words(content['scenario'])
+    return content
+
+
 def check(content: dict, where: str | Path) -> None:
     """Raise :class:`RecordError` unless ``content`` is a valid record."""
     if not isinstance(content, dict) or \
@@ -163,8 +186,8 @@ def check(content: dict, where: str | Path) -> None:
     if content.get('version') != VERSION:
         raise RecordError(
             f'{where} has record version {content.get("version")}, this '
-            f'mmseg_spwc reads version {VERSION}: use the release that wrote '
-            'it.')
+            f'mmseg_spwc reads versions up to {VERSION}: use the release '
+            'that wrote it.')
     error = jsonschema.exceptions.best_match(
         _validator().iter_errors(content))
     if error is not None:

@@ -59,7 +59,7 @@ def test_csv_has_a_row_a_step_and_a_column_a_class(record, tmp_path):
 
 
 @pytest.mark.parametrize('change, message', [
-    (lambda c: c.update(version=2), 'version 2'),
+    (lambda c: c.update(version=3), 'version 3'),
     (lambda c: c.update(schema='other'), 'not a record'),
     (lambda c: c.pop('scenario'), 'scenario'),
     (lambda c: c['steps'][0].update(iou=[63.1, 0.1]), r'\$.steps\[0\].iou'),
@@ -78,7 +78,7 @@ def test_missing_and_broken_files(tmp_path):
     with pytest.raises(RecordError, match='no record'):
         Record.read(tmp_path)
     (tmp_path / 'record.json').write_text('{"schema"')
-    with pytest.raises(RecordError, match='no JSON'):
+    with pytest.raises(RecordError, match='not JSON'):
         Record.read(tmp_path)
 
 
@@ -89,3 +89,37 @@ def test_invalid_content_is_never_written(record, tmp_path):
     with pytest.raises((RecordError, ValueError)):
         record.write(tmp_path)
     assert (tmp_path / 'record.json').read_text() == before
+
+
+def test_a_record_of_version_1_is_brought_up_to_date(record, tmp_path):
+    """Written by hand in the words of that version."""
+    old = copy.deepcopy(record.content)
+    old['version'] = 1
+    old['task'] = old.pop('problem')
+    old['scenario'] = dict(task='classification', heads='task', kind='task',
+                           hash='h')
+    (tmp_path / 'record.json').write_text(json.dumps(old))
+    read = Record.read(tmp_path)
+    assert read.problem == 'segmentation' and 'task' not in read.content
+    assert read.content['scenario'] == dict(
+        problem='classification', heads='per_step', kind='task', hash='h')
+    assert read.steps == record.steps
+    read.write(tmp_path)
+    assert json.loads((tmp_path / 'record.json').read_text())['version'] == 2
+    assert Record.read(tmp_path).content == read.content
+
+
+@pytest.mark.parametrize('change, message', [
+    (lambda c: c.update(task='regression'), 'regression'),
+    (lambda c: c.pop('task'), 'problem'),
+    (lambda c: c.update(scenario=3), 'scenario'),
+])
+def test_wrong_records_of_version_1_are_refused(record, tmp_path, change,
+                                                message):
+    old = copy.deepcopy(record.content)
+    old['version'] = 1
+    old['task'] = old.pop('problem')
+    change(old)
+    (tmp_path / 'record.json').write_text(json.dumps(old))
+    with pytest.raises(RecordError, match=message):
+        Record.read(tmp_path)

@@ -26,7 +26,7 @@ def make_gallery(comparison: Comparison, count: int) -> Gallery:
         comparison (Comparison): The runs.
         count (int): Number of images.
     """
-    if comparison.example.content['task'] != 'segmentation':
+    if comparison.example.problem != 'segmentation':
         return Gallery(missing=['Images are shown for segmentation only.'])
     names, truths, found, missing, style = None, {}, {}, [], None
     for group in comparison.groups:

@@ -84,7 +84,7 @@ def segment_by_step(run: Run, image: np.ndarray,
         size (int, optional): See :func:`segment_image`. Defaults to the
             config's, see :func:`default_size`.
     """
-    if run.record.content['task'] != 'segmentation' or not run.record.steps:
+    if run.record.problem != 'segmentation' or not run.record.steps:
         raise ConfigError(f'{run.folder} holds no finished step of a '
                           'segmentation.')
     cfg = config_of(run)

@@ -45,7 +45,7 @@ class StepTrials:
 
     @property
     def segments(self) -> bool:
-        return self.run.record.content['task'] == 'segmentation'
+        return self.run.record.problem == 'segmentation'
 
     @property
     def title(self) -> str:

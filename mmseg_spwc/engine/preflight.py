@@ -7,6 +7,7 @@ from mmengine.dist import get_world_size
 from mmseg_spwc.errors import ConfigError, input_errors
 from mmseg_spwc.scenario import Scenario
 
+from .hooks.self_paced_hook import choice_of
 from .parts import check_parts
 from .problems import problem_of
 from .step_config import step_config
@@ -26,8 +27,9 @@ def plan_steps(cfg: Config, scenario: Scenario, steps: list) -> dict:
 
     Returns:
         dict: ``images``, the counts by role of every step; ``facts`` for
-        the record's scenario; and ``log_processor``, which makes the step's
-        log processor config.
+        the record's scenario; ``self_paced``, how spWC decides at every
+        step; and ``log_processor``, which makes the step's log processor
+        config.
     """
     with input_errors('config'):
         configs = {
@@ -44,6 +46,7 @@ def plan_steps(cfg: Config, scenario: Scenario, steps: list) -> dict:
     return dict(
         images=counts,
         facts=facts,
+        self_paced={step: choice_of(cfg) for step, cfg in configs.items()},
         log_processor=functools.partial(_log_processor, steps, lengths))
 
 

@@ -154,6 +154,7 @@ class ContinualRunner:
             images=plan['images'][step],
             checkpoint=str(Path(path).relative_to(self.work_dir)),
             priority=info('priority', None),
+            self_paced=plan['self_paced'].get(step + 1),
             consolidation=info('consolidation', None),
             curves=loss_curves(runner.message_hub, runner.iter))
         check_agreement(

@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from mmengine.config import Config
 
 from mmseg_spwc.errors import ConfigError
-from mmseg_spwc.registry import HOOKS
+from mmseg_spwc.registry import HOOKS, MODELS
 from mmseg_spwc.scenario import Scenario, build_scenario
 
 from .config_keys import KEYS, overrides
 from .formatted_config import FormattedConfig
+from .hooks.self_paced_hook import TYPE as SELF_PACED
+from .hooks.self_paced_hook import priority_takers, taken_unit
 from .problems import problem_of
 from .safety.guards import add_guards
 
@@ -70,7 +72,7 @@ def step_config(cfg: Config,
         options = cfg.self_paced.to_dict()
         options.pop('name', None)
         out.hooks['self_paced'] = dict(
-            type='mmseg_spwc.SelfPacedHook',
+            type=SELF_PACED,
             step=step,
             scenario=scenario.to_dict(),
             record=f'{cfg.work_dir}/record.json',
@@ -78,8 +80,8 @@ def step_config(cfg: Config,
     for group in (cfg.get('schedule'), method):
         for change in overrides(group, stage, step):
             out.merge_from_dict(_plain(change))
-    if not problem.weights_losses:
-        _check_penalty(out.hooks)
+    if out.hooks.get('self_paced'):
+        _set_unit(out)
     _finish(out)
     return out
 
@@ -123,14 +125,17 @@ def _transition(cfg: Config, step: int, stage: str) -> dict:
     return hook
 
 
-def _check_penalty(hooks: Mapping) -> None:
-    kinds = [HOOKS.get(hook['type']) for hook in hooks.values() if hook]
-    if hooks.get('self_paced') and not any(
-            hasattr(kind, 'set_priorities') for kind in kinds):
+def _set_unit(out: Config) -> None:
+    """Find who takes spWC's weights; unless told, they are of its unit."""
+    kinds = [HOOKS.get(hook['type']) for hook in out.hooks.values() if hook]
+    takers = priority_takers(kinds, MODELS.get(out.model.type))
+    if not takers:
         raise ConfigError(
             'self_paced weights the penalties of earlier tasks, but the '
             'method has none: choose one that consolidates, such as EWC, '
             'or take self_paced out.')
+    hook = out.hooks.self_paced
+    hook.unit = hook.get('unit') or taken_unit(takers[0])
 
 
 def checkpoint_path(work_dir: str, step: int) -> str:

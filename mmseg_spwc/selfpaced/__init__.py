@@ -1,11 +1,11 @@
 """Performance of past units in, priority weights out (the spWC paper)."""
 from .age import AGES, age_from
+from .choice import SelfPacedChoice, weights_of
 from .difficulty import difficulty
-from .pacing import PriorityWeights, SelfPacedWeights
 from .regularizers import FORMS, get_rule
-from .weights import priority_weights
+from .weights import PriorityWeights, SelfPacedWeights, priority_weights
 
 __all__ = [
-    'AGES', 'FORMS', 'PriorityWeights', 'SelfPacedWeights', 'age_from',
-    'difficulty', 'get_rule', 'priority_weights'
+    'AGES', 'FORMS', 'PriorityWeights', 'SelfPacedChoice', 'SelfPacedWeights',
+    'age_from', 'difficulty', 'get_rule', 'priority_weights', 'weights_of'
 ]

@@ -1,15 +1,14 @@
-"""Priority weights of the past units: the paper's idea in one function."""
+"""The paper's idea: performances of past units in, priority weights out."""
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from .age import age_from
 from .difficulty import as_fraction, difficulty
 from .regularizers import Rule, get_rule
-
-# psi = 1 has an infinite easiness; ranking it needs a finite one
-RANKING_EPS = 1e-6
 
 
 def priority_weights(psi: Tensor | Sequence[float] | float,
@@ -23,10 +22,14 @@ def priority_weights(psi: Tensor | Sequence[float] | float,
         v_t = \sqrt{1 - \eta_t/\mu} \text{ if } \eta_t < \mu \text{ else } 0,
         \qquad \eta_t = -\psi_t \ln(1 - \psi_t)
 
-    Units done badly get a weight near 1, units done well a small one.
+    Units done badly get a weight near 1, units done well a small one. It is
+    :class:`SelfPacedWeights`, which decides in a run, without its options.
 
     Args:
-        psi: Performance of every past unit, fractions in [0, 1].
+        psi: Performance of every past unit, fractions in [0, 1]. At 1, where
+            :math:`\eta` is infinite, it counts as :math:`1 - 10^{-6}`
+            (:math:`\eta = 13.8`): the easiest unit of all, and no weight is
+            infinite.
         mu: The age. ``inf`` gives every unit weight 1, 0 drops them all.
         k: Instead of ``mu``: keep the ``k`` hardest units, with the easiness
             of the (k+1)-th as age. Units tied with that one are dropped too.
@@ -38,26 +41,165 @@ def priority_weights(psi: Tensor | Sequence[float] | float,
     Returns:
         Tensor: The weights in float64, shaped like ``psi``.
     """
-    chosen = get_rule(rule)
-    check_age(rule, chosen, mu=mu, k=k)
-    psi = as_fraction(psi)
-    if k is not None:
-        psi = psi.clamp(max=1 - RANKING_EPS)
-    eta = difficulty(psi) / positive(eta_scale, 'eta_scale')
-    if not chosen.aged:
-        return chosen.weights(eta, math.nan)
-    policy = age_policy(mu=mu, k=k)
-    return chosen.weights(eta, age_from(policy, eta))
+    psi = as_fraction(psi)  # a unit without a performance is an error here
+    pace = SelfPacedWeights(rule=rule, mu=mu, k=k, eta_scale=eta_scale)
+    return pace(psi.flatten()).v.reshape(psi.shape)
 
 
-def age_policy(mu: float | None, k: int | None) -> dict:
-    """The age policy that ``mu`` or ``k`` is short for."""
-    if k is not None:
-        return {'type': 'topk', 'k': k}
-    return {'type': 'fixed', 'mu': float(mu)}
+@dataclass(frozen=True)
+class PriorityWeights:
+    r"""What was decided for one step; log it, then use ``v``.
+
+    Attributes:
+        psi: Performance the choice is based on; NaN where it is unknown.
+        eta: Easiness, divided by ``eta_scale``; NaN where it is unknown.
+        mu: The age; NaN for a rule without one.
+        v: The weights; 1 for a unit without a performance.
+        f: Value of the self-paced regulariser at ``v`` (the paper's
+            :math:`\mu_m f(v; m)`), over the units with a performance.
+        missing: Indices of the units without a performance.
+    """
+    psi: Tensor  # (units,)
+    eta: Tensor  # (units,)
+    mu: float
+    v: Tensor  # (units,)
+    f: float
+    missing: tuple[int, ...] = ()
+
+    @property
+    def kept(self) -> int:
+        """The number of units with a weight above zero."""
+        return int((self.v > 0).sum())
 
 
-def check_age(name: str, rule: Rule, **ages: object) -> None:
+def normalise_none(v: Tensor) -> Tensor:
+    """Leave the weights as they are."""
+    return v
+
+
+def normalise_sum(v: Tensor) -> Tensor:
+    """Scale to a total of one per unit, the strength of plain EWC."""
+    return v * (v.numel() / v.sum()) if v.sum() > 0 else v
+
+
+def normalise_max(v: Tensor) -> Tensor:
+    """Scale so that the largest weight is 1."""
+    return v / v.max() if v.sum() > 0 else v
+
+
+NORMALISERS: dict[str | None, Callable[[Tensor], Tensor]] = {
+    None: normalise_none,
+    'sum': normalise_sum,
+    'max': normalise_max,
+}
+
+
+@dataclass(frozen=True)
+class SelfPacedWeights:
+    r"""Settings that turn the performances of past units into weights.
+
+    The defaults are the paper's. The weights are computed in this order:
+    rule, floor ``min_weight``, ``protect_last``, ``normalise``.
+
+    Args:
+        rule: See :func:`priority_weights`.
+        mu: Fixed age. Give exactly one of ``mu``, ``k`` and ``age``.
+        k: Number of units to keep.
+        age: Age policy, see :func:`age_from`.
+        form: ``separable`` (eq. 12) or ``coupled``, the minimiser for the
+            norm as printed in eq. 5.
+        normalise: ``sum`` for :math:`\sum v` = number of units, ``max`` for
+            :math:`\max v = 1`, or None. Without it the penalty is weaker
+            than plain EWC at the same strength.
+        protect_last: Give the newest units weight 1. They are the easiest,
+            so the rule drops them just when they are most at risk.
+        min_weight: Lower bound of the weights.
+        relative: Judge a unit by its performance over its own best so far.
+        eps: Performances are cut at ``1 - eps`` to keep eta finite.
+        eta_scale: Divide eta by this.
+    """
+    rule: str = 'spwc'
+    mu: float | None = None
+    k: int | None = None
+    age: Mapping | None = None
+    form: str = 'separable'
+    normalise: str | None = None
+    protect_last: bool = False
+    min_weight: float = 0.
+    relative: bool = False
+    eps: float = 1e-6
+    eta_scale: float = 1.
+
+    def __post_init__(self) -> None:
+        rule = get_rule(self.rule, self.form)
+        _check_age(self.rule, rule, mu=self.mu, k=self.k, age=self.age)
+        if self.normalise not in NORMALISERS:
+            raise ValueError(f'normalise must be one of {list(NORMALISERS)}, '
+                             f'got {self.normalise!r}')
+        if not 0 <= self.min_weight <= 1:
+            raise ValueError(
+                f'min_weight must lie in [0, 1], got {self.min_weight}')
+        for name in ('eps', 'eta_scale'):
+            if not getattr(self, name) > 0:
+                raise ValueError(
+                    f'{name} must be positive, got {getattr(self, name)}')
+        # a wrong age is better refused now than at the first use
+        self._age(rule, torch.zeros(1), step=1)
+
+    def __call__(self,
+                 psi: Tensor | Sequence[float | None],
+                 step: int = 1,
+                 best: Tensor | Sequence[float | None] | None = None,
+                 newest: int = 1) -> PriorityWeights:
+        """Decide the weights of one step.
+
+        Args:
+            psi: Performance of every past unit, oldest first. None or NaN
+                marks a unit that was not measured, for instance a class
+                absent from the validation images; it keeps weight 1.
+            step: Index of the step about to be learnt.
+            best: Best performance of every unit so far, for ``relative``.
+            newest: How many units at the end came with the last step.
+
+        Returns:
+            PriorityWeights: The decision, ready to be logged.
+        """
+        psi = _with_nan(psi)
+        if self.relative:
+            psi = _relative(psi, best)
+        known = ~psi.isnan()
+        eta = torch.full_like(psi, math.nan)
+        eta[known] = self._easiness(psi[known])
+        rule = get_rule(self.rule, self.form)
+        mu = self._age(rule, eta[known], step)
+        v = torch.ones_like(psi)
+        v[known] = rule.weights(eta[known], mu).clamp(min=self.min_weight)
+        if self.protect_last:
+            v[max(len(v) - newest, 0):] = 1.
+        v[known] = NORMALISERS[self.normalise](v[known])
+        return PriorityWeights(
+            psi=psi,
+            eta=eta,
+            mu=mu,
+            v=v,
+            f=rule.value(v[known], mu).item() if known.any() else 0.,
+            missing=tuple((~known).nonzero().flatten().tolist()))
+
+    def _easiness(self, psi: Tensor) -> Tensor:
+        return difficulty(psi.clamp(max=1 - self.eps)) / self.eta_scale
+
+    def _age(self, rule: Rule, eta: Tensor, step: int) -> float:
+        if not rule.aged:
+            return math.nan
+        policy = self.age
+        if self.k is not None:
+            policy = {'type': 'topk', 'k': self.k}
+        elif self.mu is not None:
+            policy = {'type': 'fixed', 'mu': float(self.mu)}
+        return age_from(policy, eta, step, self.eta_scale)
+
+
+def _check_age(name: str, rule: Rule, **ages: object) -> None:
     """Refuse more or fewer ages than the rule takes: one, or none."""
     given = [key for key, age in ages.items() if age is not None]
     if len(given) != int(rule.aged):
@@ -65,8 +207,18 @@ def check_age(name: str, rule: Rule, **ages: object) -> None:
         raise ValueError(f'rule {name!r} takes {wanted}, got {given}')
 
 
-def positive(value: float, name: str) -> float:
-    """Return ``value``, or complain that ``name`` must be above zero."""
-    if not value > 0:
-        raise ValueError(f'{name} must be positive, got {value}')
-    return value
+def _with_nan(psi: Tensor | Sequence[float | None]) -> Tensor:
+    """Check the measured units, write the others as NaN; float64."""
+    values = [math.nan if value is None else float(value) for value in psi]
+    as_fraction([value for value in values if not math.isnan(value)])
+    return torch.tensor(values, dtype=torch.float64)  # (units,)
+
+
+def _relative(psi: Tensor, best: Sequence[float | None] | None) -> Tensor:
+    """Performance over the unit's own best, 0 if it was never above 0."""
+    if best is None or len(best) != len(psi):
+        raise ValueError(
+            'relative=True needs best, the best performance so far of each '
+            f'of the {len(psi)} units')
+    best = torch.fmax(_with_nan(best), psi)
+    return torch.where(best == 0, 0., psi / best)

@@ -1,10 +1,9 @@
-"""Runs put together by one setting of their config."""
+"""Runs put together by one option of spWC."""
 from collections.abc import Callable
 
 from mmseg_spwc.errors import RecordError
 from mmseg_spwc.record import Record
 
-from .config_text import setting
 from .runs import Comparison
 
 
@@ -54,8 +53,9 @@ def _seeds(label: str, groups: dict[str, list]) -> dict[str, list]:
 
 
 def _base_method(record: Record) -> str:
-    name = setting(record.content['run']['config'], 'method', 'name')
-    return name or record.content['method']
+    """The method without spWC, whose name follows a plus sign."""
+    method = record.content['method']
+    return method.rpartition('+')[0] if rule_of(record) else method
 
 
 def _label(key: tuple, named: bool) -> str:
@@ -66,10 +66,16 @@ def _label(key: tuple, named: bool) -> str:
 
 def rule_of(record: Record) -> str | None:
     """The self-paced regulariser of a run, None without spWC."""
-    options = setting(record.content['run']['config'], 'self_paced')
-    return None if options is None else options.get('rule', 'spwc')
+    return _option(record, 'self_paced', 'rule') or _option(
+        record, 'priority', 'rule')  # all that version 1 told
 
 
 def k_of(record: Record) -> int | None:
     """How many units a run protects; None where no k is set."""
-    return setting(record.content['run']['config'], 'self_paced', 'k')
+    return _option(record, 'self_paced', 'k')
+
+
+def _option(record: Record, part: str, name: str) -> str | int | None:
+    """What the first step with such a part says of an option."""
+    return next((entry[part].get(name) for entry in record.steps
+                 if entry.get(part)), None)

@@ -147,9 +147,9 @@ def _scenario_key(run: Run) -> str:
     """
     scenario = run.record.content['scenario']
     names = ['dataset', 'name', 'setting', 'kind']
-    if run.record.content['task'] == 'segmentation':
+    if run.record.problem == 'segmentation':
         names.append('steps')
-    facts = [run.record.content['task'], *map(scenario.get, names)]
+    facts = [run.record.problem, *map(scenario.get, names)]
     return json.dumps(facts)
 
 

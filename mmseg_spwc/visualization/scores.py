@@ -27,7 +27,7 @@ def spread(values: Sequence[float | None]) -> Spread:
 
 
 def is_classification(record: Record) -> bool:
-    return record.content['task'] == 'classification'
+    return record.problem == 'classification'
 
 
 def score_name(record: Record) -> str:

@@ -114,7 +114,7 @@ def content(cfg: Config) -> dict:
     for entry in found['steps']:
         del entry['cost']
     return {key: found[key] for key in (
-        'task', 'method', 'status', 'scenario', 'steps', 'summary')}
+        'problem', 'method', 'status', 'scenario', 'steps', 'summary')}
 
 
 def test_kills_at_random_moments(make):

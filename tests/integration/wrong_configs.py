@@ -105,8 +105,10 @@ CONFIGS = [Row(*row) for row in (
     ('unknown normalisation', spwc(normalise='mean'),
      "normalise must be one of.*'mean'"),
     ('unknown unit', spwc(unit='task'), "unit is 'class' or 'step'"),
-    ('unknown update', spwc(update='epoch'), "update is 'task', dict"),
-    ('update is a number', spwc(update=3), "update is 'task', dict"),
+    ('unknown update', spwc(update='epoch'), "update is 'step', dict"),
+    ('update is a number', spwc(update=3), "update is 'step', dict"),
+    ('old word for update', spwc(update='task'),
+     "'task' is now called 'step'"),
     ('background where there is none', spwc(background='keep'),
      'needs .*a scenario with a background'),
     ('spWC without held-out images', method_with(SPWC, **{

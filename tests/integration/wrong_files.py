@@ -145,7 +145,7 @@ RECORDS = [Row(*row) for row in (
     ('step that a running record does not hold', lambda case: Record.read(
         case.finished).step(5), 'holds no step 5, only'),
     ('resume with a broken record', resumed(write_record('{"half')),
-     'no JSON .*; restore it'),
+     'not JSON .*; restore it'),
     ('resume with another seed', resumed(
         lambda case, run: None, **{'randomness.seed': 7}),
      'run of another scenario .*: choose another --work-dir'),

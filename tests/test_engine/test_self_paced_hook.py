@@ -1,38 +1,24 @@
-"""How scores become weights of pixels and of penalties."""
+"""How the weights reach those who take them, and what is logged."""
 import pytest
 import torch
 
 from mmseg_spwc.engine.hooks import SelfPacedHook
-from mmseg_spwc.engine.hooks.self_paced_hook import best_of
-from mmseg_spwc.selfpaced import SelfPacedWeights, priority_weights
+from mmseg_spwc.engine.hooks.self_paced_hook import (
+    choice_of,
+    priority_takers,
+    taken_unit,
+)
+from mmseg_spwc.registry import HOOKS, MODELS
+from mmseg_spwc.selfpaced import SelfPacedChoice, priority_weights
 
 SCENARIO = dict(
     dataset='mine', num_classes=6, steps=[[1, 2], [3], [4, 5]], name='m')
+HISTORY = [[.9, .4, .8], [.98, .5, .8, .6]]  # background first
 
 
-def hook(step=2, **options):
+def hook(step=2, unit='class', **options):
     options = options or dict(rule='spwc', k=2)
-    return SelfPacedHook(step, SCENARIO, 'none/record.json', **options)
-
-
-def test_table_holds_old_channels_and_ones():
-    made = hook(unit='class', rule='linear', mu=1.)
-    v = torch.tensor([0.1, 0.2, 0.3, 0.4])
-    table = made._table(v)
-    torch.testing.assert_close(table[:4], v)
-    assert (table[4:] == 1).all() and len(table) == 256
-
-
-def test_step_weights_spread_over_their_channels():
-    made = hook(unit='step', rule='linear', mu=1.)
-    table = made._table(torch.tensor([0.25, 0.75]))
-    assert table[:5].tolist() == [0.25, 0.25, 0.25, 0.75, 1.]
-
-
-def test_class_weights_are_averaged_for_penalties():
-    made = hook(unit='class', rule='linear', mu=1.)
-    by_step = made._by_step(torch.tensor([0.2, 0.4, 0.6, 0.9]))
-    torch.testing.assert_close(by_step, torch.tensor([0.4, 0.9]))
+    return SelfPacedHook(step, SCENARIO, 'none/record.json', unit, **options)
 
 
 def test_paper_example_of_the_sheet():
@@ -46,55 +32,100 @@ def test_paper_example_of_the_sheet():
     assert v == pytest.approx(expected, abs=0.01)
 
 
+class Taker(torch.nn.Module):
+    """A model, or a hook, that keeps what it is told."""
+
+    def __init__(self, unit=None):
+        super().__init__()
+        if unit:
+            self.priority_unit = unit
+
+    def set_priorities(self, v):
+        self.v = v
+
+
 class Listener:
     """A runner, as far as the weights need one."""
 
     class _Part:
 
+        def __init__(self):
+            self.info = {}
+
         def update_info(self, key, value):
-            self.info = value
+            self.info[key] = value
 
         def add_scalars(self, scalars, step):
             self.scalars = scalars
 
-    def __init__(self):
-        self.hooks, self.iter = [], 0
-        self.model = torch.nn.Identity()
+    def __init__(self, hooks=(), model=None):
+        self.hooks, self.iter = list(hooks), 0
+        self.model = model or Taker('class')
         self.message_hub, self.visualizer = self._Part(), self._Part()
 
+    @property
+    def priority(self):
+        return self.message_hub.info['priority']
 
-PSI = [.98, .5, .8, .6]  # background first
 
-
-@pytest.mark.parametrize('options', [
-    dict(rule='spwc', k=2),
-    dict(rule='spwc', k=2, normalise='sum'),
-    dict(rule='authors_code'),
-])
-def test_kept_background_leaves_the_choice_to_the_classes(options):
-    """The classes get what they get in a world without background."""
+def test_the_model_gets_the_weights_of_its_classes():
     runner = Listener()
-    made = hook(unit='class', background='keep', **options)
-    made._apply(runner, PSI, PSI)
-    priority = runner.message_hub.info
-    alone = SelfPacedWeights(**options)(PSI[1:])
-    assert priority['v'] == [1., *alone.v.tolist()]
-    assert priority['psi'] == [None, *PSI[1:]]
-    assert priority['eta'] == [None, *alone.eta.tolist()]
-    assert priority['f'] == pytest.approx(alone.f, nan_ok=True)
-    expected = torch.tensor(priority['v'], dtype=torch.float32)
-    torch.testing.assert_close(runner.model.priority_table[:4], expected)
-    assert (runner.model.priority_table[4:] == 1).all()
+    hook()._apply(runner, HISTORY, HISTORY[-1])
+    expected = priority_weights(HISTORY[-1], k=2).tolist()
+    assert runner.model.v == runner.priority['v'] == expected
+
+
+def test_weights_of_steps_are_told_of_their_classes():
+    runner = Listener()
+    hook(unit='step', rule='linear', mu=1.)._apply(
+        runner, [[.5], [.25, .75]], [.25, .75])
+    first, second = runner.priority['v']
+    assert runner.model.v == [first] * 3 + [second]
+
+
+def test_penalties_come_first_and_get_the_means_of_their_steps():
+    penalty, model = Taker(), Taker('class')
+    runner = Listener([object(), penalty], model)
+    hook(rule='linear', mu=1.)._apply(runner, HISTORY, HISTORY[-1])
+    v = runner.priority['v']
+    assert penalty.v == pytest.approx([sum(v[:3]) / 3, v[3]])
+    assert not hasattr(model, 'v')
+
+
+def test_takers_are_found_as_objects_and_as_classes():
+    penalty = HOOKS.get('mmseg_spwc.ConsolidationHook')
+    segmentor, classifier = (
+        MODELS.get(f'mmseg_spwc.Continual{name}')
+        for name in ('EncoderDecoder', 'ImageClassifier'))
+    both = [SelfPacedHook, penalty]
+    assert priority_takers(both, segmentor) == [penalty]
+    assert priority_takers(both[:1], segmentor) == [segmentor]
+    assert priority_takers(both[:1], classifier) == []
+    assert taken_unit(penalty) == 'step' and taken_unit(segmentor) == 'class'
+
+
+def test_log_tells_scores_and_weights():
+    runner = Listener()
+    hook(background='keep', k=2)._apply(runner, HISTORY, HISTORY[-1])
+    assert runner.priority['psi'] == [None, .5, .8, .6]
+    assert runner.priority['v'][0] == 1 and runner.priority['eta'][0] is None
     assert 'spwc/psi.0' not in runner.visualizer.scalars
+    assert runner.visualizer.scalars['spwc/psi.1'] == .5
+    assert runner.priority['unit'] == 'class'
+    assert runner.priority['rule'] == 'spwc'
 
 
-def test_background_is_a_unit_by_default_and_loses_its_weight():
-    """The rule drops the easiest units, and background is the easiest."""
-    runner = Listener()
-    hook(unit='class', rule='spwc', k=2)._apply(runner, PSI, PSI)
-    priority = runner.message_hub.info
-    assert priority['psi'] == PSI
-    assert [v > 0 for v in priority['v']] == [False, True, False, True]
+def test_the_record_learns_how_a_step_will_decide():
+    """What a config says and what the hook does are one thing."""
+    from mmengine.config import Config
+    options = dict(unit='class', rule='linear', mu=float('inf'),
+                   background='keep')
+    made = dict(options, type='mmseg_spwc.SelfPacedHook', step=1,
+                scenario=SCENARIO, record='r', update=dict(iters=3))
+    told = choice_of(Config(dict(custom_hooks=[dict(type='A'), made])))
+    del made['type']
+    assert SelfPacedChoice.from_dict(told) == SelfPacedHook(**made).choice
+    assert choice_of(Config(dict(custom_hooks=[dict(type='A')]))) is None
 
 
 @pytest.mark.parametrize('options, scenario, missing', [
@@ -109,15 +140,12 @@ def test_background_is_kept_only_where_there_is_one(options, scenario,
                       background='keep', **options)
 
 
-def test_best_of_skips_what_was_not_measured():
-    assert best_of([[0.9, None], [0.5, 0.2, 0.7]]) == [0.9, 0.2, 0.7]
-
-
 @pytest.mark.parametrize('options, message', [
     (dict(unit='pixel', k=2), 'unit'),
     (dict(background='drop', k=2), 'background'),
     (dict(update='sometimes', k=2), 'update'),
     (dict(update=dict(days=2), k=2), 'update'),
+    (dict(update='task', k=2), "'task' is now called 'step'"),
     (dict(rule='spwc'), 'mu|k'),
     (dict(rule='spwc', k=2, mu=1.), 'mu|k'),
     (dict(rule='sbwc', k=2), 'spwc'),

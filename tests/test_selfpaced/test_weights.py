@@ -97,6 +97,28 @@ def test_perfect_units_can_be_ranked():
     ]
 
 
+def test_a_perfect_unit_is_the_easiest_and_counts_as_just_below_one():
+    """Its eta would be infinite; 1 - 1e-6 has 13.8."""
+    eta = -(1 - 1e-6) * math.log(1e-6)
+    assert priority_weights([1.], mu=13.8).item() == 0
+    assert priority_weights([1.], mu=20.).item() == pytest.approx(
+        math.sqrt(1 - eta / 20))
+    assert priority_weights([1.], rule='authors_code').item() == \
+        pytest.approx(eta)
+
+
+def test_shape_is_kept():
+    psi = torch.tensor([[.1, .2], [.3, 1.]])
+    for shaped in (psi, psi[0, 0], psi[:0]):
+        v = priority_weights(shaped, mu=2.)
+        assert v.shape == shaped.shape and v.dtype == torch.float64
+
+
+def test_unmeasured_units_are_an_error():
+    with pytest.raises(ValueError, match='NaN'):
+        priority_weights([.5, math.nan], mu=1.)
+
+
 def test_forgotten_units_are_kept_by_a_large_k():
     assert priority_weights([0., 0.], k=2).tolist() == [1, 1]
 

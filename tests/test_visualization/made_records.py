@@ -4,19 +4,23 @@ import random
 
 from mmseg_spwc.record import Record
 
-CONFIG = '''method = dict(name='{base}')
-scenario = dict(dataset='made', name='2-1', setting='overlapped')
-{self_paced}
+CONFIG = '''scenario = dict(dataset='made', name='2-1', setting='overlapped')
 train_cfg = dict(max_epochs=3, type='EpochBasedTrainLoop')
 '''
 
 
-def make_run(name='made', seed=0, base='RCIL', self_paced=None):
-    line = '' if self_paced is None else f'self_paced = dict({self_paced})'
+def make_run(name='made', seed=0):
     return dict(
-        name=name, config=CONFIG.format(base=base, self_paced=line),
-        config_hash='f00d', seed=seed, command=f'tools/train.py {name}.py',
-        packages=dict(torch='2'), commit=None, world_size=1)
+        name=name, config=CONFIG, config_hash='f00d', seed=seed,
+        command=f'tools/train.py {name}.py', packages=dict(torch='2'),
+        commit=None, world_size=1)
+
+
+def paced(**options):
+    """What a step of a run with spWC says of the choice for the next."""
+    age = {} if options.keys() & {'k', 'mu', 'age'} else dict(k=2)
+    return {'unit': 'class', 'background': 'unit', 'rule': 'spwc', **age,
+            **options}
 
 
 def mean(values):
@@ -31,7 +35,7 @@ def curves(rng, iterations=40, points=8):
         loss_pixel=[rng.random() for _ in range(points)]))
 
 
-def seg_entry(rng, step, names, base, spwc, with_curves):
+def seg_entry(rng, step, names, base, spwc, with_curves, last):
     iou = [rng.random() for _ in names]
     units = [mean(iou[:base])] + iou[base:]
     entry = dict(
@@ -48,9 +52,12 @@ def seg_entry(rng, step, names, base, spwc, with_curves):
     if spwc and step:
         old = base + step - 1
         entry['priority'] = dict(
-            unit='class', rule='spwc', psi=[rng.random() for _ in range(old)],
+            unit='class', rule=spwc['rule'],
+            psi=[rng.random() for _ in range(old)],
             eta=[rng.random() for _ in range(old)],
             v=[rng.random() for _ in range(old)], mu=0.5, f=-1.)
+    if spwc and not last:
+        entry['self_paced'] = spwc
     if with_curves:
         entry['curves'] = curves(rng)
     return entry
@@ -59,10 +66,8 @@ def seg_entry(rng, step, names, base, spwc, with_curves):
 def segmentation(method='RCIL', seed=0, steps=3, base=3, finished=True,
                  name='made', names=None, with_curves=True, planned=None,
                  self_paced=None):
-    """A record of a segmentation that adds one class a step."""
-    spwc = '+spWC' in method
-    if spwc and self_paced is None:
-        self_paced = "rule='spwc'"
+    """A record of a segmentation that adds one class per step."""
+    spwc = paced(**(self_paced or {})) if '+spWC' in method else None
     planned = planned or steps
     total = base + planned - 1
     names = names or ['background', *(f'class {i}' for i in range(1, total))]
@@ -71,11 +76,10 @@ def segmentation(method='RCIL', seed=0, steps=3, base=3, finished=True,
         steps=[list(range(1, base)), *[[i] for i in range(base, total)]],
         num_classes=total, hash=f'{planned:08d}abcdef')
     rng = random.Random(f'{method} {seed} {name}')
-    run = make_run(name, seed, method.partition('+')[0], self_paced)
-    record = Record.new('segmentation', run, scenario, method)
+    record = Record.new('segmentation', make_run(name, seed), scenario, method)
     for step in range(steps):
         entry = seg_entry(rng, step, names[:base + step], base, spwc,
-                          with_curves)
+                          with_curves, last=step + 1 == planned)
         steps_so_far = [*record.steps, entry]
         record.add_step(entry, dict(
             **entry['miou'], pixel_accuracy=entry['pixel_accuracy'],
@@ -85,14 +89,13 @@ def segmentation(method='RCIL', seed=0, steps=3, base=3, finished=True,
     return record
 
 
-def classification(method='EWC', seed=0, tasks=4, penalised=None,
-                   self_paced=None):
+def classification(method='EWC', seed=0, tasks=4, penalised=None):
     """A record of a classification; the summary is that of the formulas."""
     rng = random.Random(f'{method} {seed}')
     scenario = dict(dataset='digits', name='permuted', kind='domain',
                     steps=[[0, 1]] * tasks, hash=f'{seed:016d}')
-    run = make_run('cls', seed, method.partition('+')[0], self_paced)
-    record = Record.new('classification', run, scenario, method)
+    record = Record.new('classification', make_run('cls', seed), scenario,
+                        method)
     counts = penalised or list(range(tasks))
     for task in range(tasks):
         row = [rng.random() for _ in range(task + 1)]

@@ -69,7 +69,7 @@ def test_objective_is_loss_plus_penalty():
 
 
 def test_regularisers_side_by_side():
-    records = [segmentation('RCIL+spWC', seed, self_paced=f"rule='{rule}'")
+    records = [segmentation('RCIL+spWC', seed, self_paced=dict(rule=rule))
                for rule in ('hard', 'linear') for seed in (0, 1)]
     comparison = comparison_of(*records, segmentation('RCIL'))
     found = by_setting(comparison, rule_of)
@@ -84,8 +84,8 @@ def test_regularisers_side_by_side():
 
 def test_methods_of_an_ablation_are_kept_apart():
     found = by_setting(comparison_of(
-        segmentation('RCIL+spWC', self_paced='k=4'),
-        segmentation('RCIL+spWC', 1, self_paced='k=2'),
+        segmentation('RCIL+spWC', self_paced=dict(k=4)),
+        segmentation('RCIL+spWC', 1, self_paced=dict(k=2)),
         segmentation('MiB')), k_of)
     assert list(found) == ['RCIL: 2', 'RCIL: 4', 'MiB: none']
     with pytest.raises(RecordError, match='differ'):
@@ -95,15 +95,15 @@ def test_methods_of_an_ablation_are_kept_apart():
 def test_runs_of_one_seed_are_no_seeds_of_each_other():
     """The whiskers are over seeds, not over other differences."""
     found = by_setting(comparison_of(
-        segmentation('RCIL+spWC', self_paced="rule='spwc'"),
-        segmentation('RCIL+spWC (protected)', self_paced="rule='spwc'"),
+        segmentation('RCIL+spWC', self_paced=dict(rule='spwc')),
+        segmentation('RCIL+spWC (protected)', self_paced=dict(rule='spwc')),
         segmentation('RCIL')), rule_of)
     assert {k: len(v) for k, v in found.items()} == {
         'RCIL+spWC': 1, 'RCIL+spWC (protected)': 1, 'none': 1}
 
 
 def test_k_table(tmp_path):
-    records = [segmentation('RCIL+spWC', k, self_paced=f'{k=}')
+    records = [segmentation('RCIL+spWC', k, self_paced=dict(k=k))
                for k in (4, 2, 10)]
     table = FIGURES['k_ablation'](comparison_of(*records))
     assert table.labels == ['2', '4', '10']

@@ -32,7 +32,7 @@ def test_bad_records_are_left_out(tool, tmp_path):
     code, said = tool('tools/report.py', tmp_path / 'good', tmp_path / 'bad',
                       '-o', page)
     assert code == 0 and 'left out' in said.err
-    assert 'is no JSON' in page.read_text()
+    assert 'is not JSON' in page.read_text()
     # the made config has no network: the page says why images are absent
     assert 'RCIL: no images (' in page.read_text()
 

@@ -2,7 +2,7 @@
 import math
 
 import pytest
-from made_records import classification, segmentation
+from made_records import classification, paced, segmentation
 
 from mmseg_spwc.visualization.forecast import next_weights
 from mmseg_spwc.visualization.step_report import step_line, step_report
@@ -45,7 +45,7 @@ def test_tasks():
 def test_forecast_is_the_papers_rule():
     """v = sqrt(1 - eta / mu) with eta = -psi ln(1 - psi), by hand."""
     record = segmentation('RCIL+spWC', steps=1, base=3, planned=2,
-                          self_paced="rule='spwc', mu=0.5")
+                          self_paced=dict(mu=0.5))
     psi = [.9, .5, .2]
     record.steps[0]['kpi']['class'] = psi
     eta = [-p * math.log(1 - p) for p in psi]
@@ -60,18 +60,26 @@ def test_forecast_is_the_papers_rule():
 
 @pytest.mark.parametrize('record', [
     segmentation('RCIL', steps=1, planned=2),  # no spWC
-    segmentation('RCIL+spWC', steps=2, self_paced='mu=0.5'),  # no next step
+    segmentation('RCIL+spWC', steps=2),  # no next step
 ])
 def test_nothing_to_forecast(record):
     assert next_weights(record, record.finished_steps[-1]) is None
 
 
 def test_without_held_out_scores_there_is_no_forecast():
-    record = segmentation('RCIL+spWC', steps=1, planned=2,
-                          self_paced='mu=0.5')
+    record = segmentation('RCIL+spWC', steps=1, planned=2)
     record.steps[0]['kpi'] = None
     assert next_weights(record, 0) is None
-    record = segmentation('RCIL+spWC', steps=1, planned=2,
-                          self_paced='mu=0.5')
-    record.content['run']['config'] = '{"self_paced": {"mu": 0.5}}'
-    assert next_weights(record, 0) is None
+
+
+def test_what_version_1_did_not_tell_is_left_out():
+    record = segmentation('RCIL+spWC', steps=1, planned=2)
+    assert 'spWC protects next' in step_report(record, 0)
+    del record.steps[0]['self_paced']
+    assert 'spWC' not in step_report(record, 0)
+
+
+def test_units_of_a_classification_are_tasks():
+    record = classification(tasks=2)
+    record.steps[0]['self_paced'] = paced(unit='step', mu='inf')
+    assert next_weights(record, 0) == [('task 1', 1.)]

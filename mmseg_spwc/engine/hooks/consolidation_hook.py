@@ -66,6 +66,7 @@ class ConsolidationHook(Hook):
 
     # after the self-paced hook (HIGH), before the LoggerHook
     priority = 'NORMAL'
+    priority_unit = 'step'  # of the weights that spWC sets
 
     def __init__(self,
                  importance: dict,

@@ -1,9 +1,10 @@
 """spWC: hold on to what the model does worst."""
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import torch
+from mmengine.config import Config
 from mmengine.hooks import Hook
 from mmengine.logging import print_log
 
@@ -11,13 +12,16 @@ from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.scenario import build_scenario
-from mmseg_spwc.selfpaced import PriorityWeights, SelfPacedWeights
+from mmseg_spwc.selfpaced import PriorityWeights, SelfPacedChoice, weights_of
 from mmseg_spwc.utils.distributed import unwrap
 
 from ..problems import problem_of
 from .step_transition_hook import transition_of
 
 SCORES = 'self_paced_scores'
+TYPE = 'mmseg_spwc.SelfPacedHook'
+# arguments of the hook that are no options of the choice
+PLACE = ('type', 'step', 'scenario', 'record', 'update')
 
 
 @HOOKS.register_module()
@@ -26,25 +30,23 @@ class SelfPacedHook(Hook):
 
     At the start of a step it reads, from the record, how well the model of
     the step before does on every old unit (``psi``, on the held-out slice),
-    computes the paper's eta, mu and v once, logs them, and hands v on:
-
-    - to a consolidation hook, which weights the penalty of every old step,
-      if the method has one;
-    - else to the segmentor, which weights the loss of the pixels that the
-      old model ascribes to each old unit. New classes keep weight 1.
+    lets :class:`~mmseg_spwc.selfpaced.SelfPacedChoice` decide eta, mu and v
+    once, logs them, and hands v to those who take it
+    (:func:`priority_takers`): the penalties of the old steps or, where the
+    method has none, the model, for the pixels of the old classes.
 
     Args:
         step (int): The step.
         scenario (dict): See :func:`mmseg_spwc.scenario.build_scenario`.
         record (str): The run's record.
-        unit (str, optional): ``'class'``, background included, or
-            ``'step'``. Defaults to 'step' for penalties and to 'class' for
-            pixels. Tasks of classification are scored by step only.
+        unit (str): ``'class'``, background included, or ``'step'``. A config
+            may leave it out; the taker's own unit is then written here.
+            Tasks of classification are scored by step only.
         background (str): ``'unit'``, as in the paper: background is scored
             and weighted as any class; being easy, it often gets no weight.
             ``'keep'``: it is no unit and has weight 1. That needs a scenario
             with a background, and classes as units.
-        update (str | dict): ``'task'``, once as in the paper, or
+        update (str | dict): ``'step'``, once as in the paper, or
             ``dict(epochs=N)`` or ``dict(iters=N)`` to measure the scores
             anew on the held-out slice and renew the weights every N.
         **options: Those of :class:`mmseg_spwc.selfpaced.SelfPacedWeights`:
@@ -58,44 +60,37 @@ class SelfPacedHook(Hook):
                  step: int,
                  scenario: dict,
                  record: str,
-                 unit: str | None = None,
+                 unit: str,
                  background: str = 'unit',
-                 update: str | dict = 'task',
+                 update: str | dict = 'step',
                  **options) -> None:
-        if unit not in (None, 'class', 'step'):
-            raise ValueError(f"self_paced.unit is 'class' or 'step', not "
-                             f'{unit!r}.')
-        if background not in ('unit', 'keep'):
-            raise ValueError("self_paced.background is 'unit' or 'keep', not "
-                             f'{background!r}.')
-        if update != 'task' and not (
-                isinstance(update, Mapping)
-                and set(update) in ({'epochs'}, {'iters'})):
-            raise ValueError("self_paced.update is 'task', dict(epochs=N) or "
-                             f'dict(iters=N), not {update!r}.')
         self.step = step
         self.scenario = build_scenario(scenario)
+        self.record = Path(record)
+        self.update = _interval(update)
+        self.choice = SelfPacedChoice.from_dict(
+            dict(options, unit=unit, background=background))
         if unit == 'class' and self.scenario.problem == 'classification':
             raise ValueError('Tasks are scored as a whole: set '
                              "self_paced.unit='step' or leave it out.")
-        self.record = Path(record)
-        self.unit = unit
-        self.background = background
-        self.update = {} if update == 'task' else dict(update)
-        self.pace = SelfPacedWeights(**options)
-        self._check_background()
+        if background == 'keep' and (
+                unit == 'step' or not self.scenario.has_background):
+            raise ConfigError(
+                "self_paced.background='keep' needs unit='class' and a "
+                f'scenario with a background; here the unit is {unit!r} '
+                f'and the scenario {self.scenario.dataset} has '
+                f"{'one' if self.scenario.has_background else 'none'}.")
 
     def before_train(self, runner) -> None:
-        penalties = _receivers(runner)
-        self.unit = self.unit or ('step' if penalties else 'class')
-        self._check_background()
-        if not penalties:
+        model = unwrap(runner.model)
+        if model in priority_takers(runner.hooks, model):
+            # it tells which pixels are of which old class
             transition_of(runner).ensure_teacher(runner)
         history = self._history()
         now = history[-1]
         if runner.iter > 0:  # resumed: what was measured last holds on
             now = runner.message_hub.get_info(SCORES, now)
-        self._apply(runner, now, best_of([*history, now]))
+        self._apply(runner, history, now)
 
     def after_train_epoch(self, runner) -> None:
         if self.every_n_epochs(runner, self.update.get('epochs', 0)):
@@ -106,19 +101,10 @@ class SelfPacedHook(Hook):
         if self.every_n_train_iters(runner, self.update.get('iters', 0)):
             self._renew(runner)
 
-    def _check_background(self) -> None:
-        if self.background == 'keep' and (
-                self.unit == 'step' or not self.scenario.has_background):
-            raise ConfigError(
-                "self_paced.background='keep' needs unit='class' and a "
-                f'scenario with a background; here the unit is {self.unit!r} '
-                f'and the scenario {self.scenario.dataset} has '
-                f"{'one' if self.scenario.has_background else 'none'}.")
-
     def _history(self) -> list:
         record = Record.read(self.record)
         return [
-            _scores(record.step(s)['kpi'], self.unit, s)
+            _scores(record.step(s)['kpi'], self.choice.unit, s)
             for s in range(self.step)
         ]
 
@@ -128,42 +114,21 @@ class SelfPacedHook(Hook):
         runner.model.train()
         kpi = problem_of(self.scenario).kpi(
             metrics, runner.val_loop, self.scenario, self.step)
-        history = self._history()
-        now = kpi[self.unit][:len(history[-1])]
-        self._apply(runner, now, best_of([*history, now]))
+        self._apply(runner, self._history(), kpi[self.choice.unit])
 
-    def _apply(self, runner, psi: list, best: list) -> None:
-        runner.message_hub.update_info(SCORES, list(psi))
-        newest = self.scenario.new_channels(
-            self.step - 1) if self.unit == 'class' else 1
-        if self.background == 'keep':
-            psi = [None, *psi[1:]]  # a unit without a score keeps weight 1
-        decision = self.pace(
-            psi, step=self.step, best=best, newest=newest)
-        for hook in _receivers(runner):
-            hook.set_priorities(self._by_step(decision.v).tolist())
-        if not _receivers(runner):
-            unwrap(runner.model).priority_table = self._table(decision.v)
+    def _apply(self, runner, history: list, now: list) -> None:
+        runner.message_hub.update_info(SCORES, list(now))
+        decision = self.choice(history, now)
+        steps = self.scenario.step_of_channel(self.step - 1)
+        for taker in priority_takers(runner.hooks, unwrap(runner.model)):
+            v = weights_of(taken_unit(taker), decision.v, self.choice.unit,
+                           steps)
+            taker.set_priorities(v.tolist())
         self._log(runner, decision)
-
-    def _by_step(self, v: torch.Tensor) -> torch.Tensor:
-        if self.unit == 'step':
-            return v
-        steps = torch.tensor(self.scenario.step_of_channel(self.step - 1))
-        return torch.stack([v[steps == s].mean() for s in range(self.step)])
-
-    def _table(self, v: torch.Tensor) -> torch.Tensor:
-        """Weight of every channel's pixels; 1 for new classes and 255."""
-        table = torch.ones(256)
-        if self.unit == 'step':
-            v = v[torch.tensor(
-                self.scenario.step_of_channel(self.step - 1))]
-        table[:len(v)] = v.float()
-        return table
 
     def _log(self, runner, decision: PriorityWeights) -> None:
         summary = dict(
-            unit=self.unit, rule=self.pace.rule,
+            unit=self.choice.unit, rule=self.choice.pace.rule,
             psi=_finite(decision.psi), eta=_finite(decision.eta),
             v=_finite(decision.v), mu=_finite_or_none(decision.mu),
             f=_finite_or_none(decision.f))
@@ -179,25 +144,56 @@ class SelfPacedHook(Hook):
         })
         runner.visualizer.add_scalars(scalars, step=runner.iter)
         print_log(
-            f'spWC ({self.pace.rule}, by {self.unit}): kept {decision.kept} '
-            f'of {len(decision.v)} units, mu {decision.mu:.3f}, v '
+            f'spWC ({summary["rule"]}, by {summary["unit"]}): kept '
+            f'{decision.kept} of {len(decision.v)} units, mu '
+            f'{decision.mu:.3f}, v '
             + ' '.join(f'{x:.2f}' for x in decision.v.tolist()), 'current')
 
 
-def best_of(history: list) -> list:
-    """The best score of every unit of the last row so far."""
-    best = []
-    for unit in range(len(history[-1])):
-        known = [
-            row[unit] for row in history
-            if unit < len(row) and row[unit] is not None
-        ]
-        best.append(max(known, default=None))
-    return best
+def priority_takers(hooks: Iterable, model: object) -> list:
+    """Those whom spWC's weights reach, as objects or as classes.
+
+    One protocol for all: a method ``set_priorities(v)`` takes the weights of
+    the old units, oldest first, and ``priority_unit``, ``'step'`` (the
+    default) or ``'class'``, says of which. Hooks, the penalties, come first;
+    the model takes the weights where no hook does.
+    """
+    def takes(part: object) -> bool:
+        return hasattr(part, 'set_priorities')
+
+    return list(filter(takes, hooks)) or list(filter(takes, [model]))
 
 
-def _receivers(runner) -> list:
-    return [h for h in runner.hooks if hasattr(h, 'set_priorities')]
+def taken_unit(taker: object) -> str:
+    """Whose weights a taker wants: those of ``'class'`` or ``'step'``."""
+    return getattr(taker, 'priority_unit', 'step')
+
+
+def choice_of(cfg: Config) -> dict | None:
+    """How spWC decides at a step, as the record tells it.
+
+    Args:
+        cfg (Config): The step's config.
+
+    Returns:
+        dict | None: See :meth:`SelfPacedChoice.to_dict`; None without spWC.
+    """
+    for hook in cfg.custom_hooks:
+        if hook['type'] == TYPE:
+            options = {k: v for k, v in hook.items() if k not in PLACE}
+            return SelfPacedChoice.from_dict(options).to_dict()
+    return None
+
+
+def _interval(update: str | Mapping) -> dict:
+    """How often the weights are renewed; empty for once per step."""
+    if update == 'step':
+        return {}
+    if isinstance(update, Mapping) and set(update) in ({'epochs'}, {'iters'}):
+        return dict(update)
+    hint = " ('task' is now called 'step')" if update == 'task' else ''
+    raise ValueError("self_paced.update is 'step', dict(epochs=N) or "
+                     f'dict(iters=N), not {update!r}{hint}.')
 
 
 def _scores(kpi: dict | None, unit: str, step: int) -> list:

@@ -23,7 +23,6 @@ class Problem:
         dataset: What cuts the data of a step out of a data set.
         metric: What scores a step.
         replaced: Metrics of the config that it replaces.
-        weights_losses: Whether spWC can weight losses, not penalties only.
     """
 
     family: str
@@ -32,7 +31,6 @@ class Problem:
     dataset: str
     metric: str
     replaced: tuple = ()
-    weights_losses = False
 
     def set_model(self, out: Config, cfg: Config, scenario: Scenario,
                   step: int) -> None:

@@ -30,7 +30,6 @@ class Segmentation(Problem):
     dataset = 'mmseg_spwc.ContinualSegDataset'
     metric = 'mmseg_spwc.ContinualIoUMetric'
     replaced = ('IoUMetric', )
-    weights_losses = True
 
     def fit_model(self, model: Config, cfg: Config, scenario: Scenario,
                   step: int) -> None:

@@ -54,6 +54,7 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
     """
 
     loss_inputs = LossInputs
+    priority_unit = 'class'  # of the weights that spWC sets
 
     def __init__(self,
                  *args,
@@ -65,6 +66,16 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
         self.pseudo_label = None if pseudo_label is None else \
             PseudoLabeller(**pseudo_label)
         self.priority_table: Tensor | None = None
+
+    def set_priorities(self, v: Sequence[float]) -> None:
+        """Weight the pixels of every old class; new ones keep weight 1.
+
+        Args:
+            v (Sequence[float]): Weights of the first channels.
+        """
+        table = torch.ones(256)  # by channel, and 255
+        table[:len(v)] = torch.tensor(v)
+        self.priority_table = table
 
     def grow(self) -> None:
         """Give every head one classifier for each step."""

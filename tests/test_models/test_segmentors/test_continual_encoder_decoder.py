@@ -67,6 +67,15 @@ def test_importances_leave_out_what_is_ignored(tiny_config):
     assert got.tolist() == [[[0, -100], [3, 7]], [[-100, -100], [1, 0]]]
 
 
+def test_priorities_hold_for_old_classes_and_are_one_elsewhere(tiny_config):
+    model = build(tiny_config(), 1)
+    v = [0.1, 0.2, 0.3, 0.4]
+    model.set_priorities(v)
+    torch.testing.assert_close(model.priority_table[:4], torch.tensor(v))
+    assert (model.priority_table[4:] == 1).all()
+    assert len(model.priority_table) == 256
+
+
 def test_accuracy_counts_hits_among_known_pixels():
     logits = torch.zeros(1, 2, 2, 2)
     logits[:, 1, 0] = 1  # the upper row says 1, the lower 0

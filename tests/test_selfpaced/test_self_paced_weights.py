@@ -10,11 +10,33 @@ from mmseg_spwc.selfpaced import SelfPacedWeights, difficulty, priority_weights
 PSI = [.3, .8, .5, .7]
 
 
+RULES = st.one_of(
+    st.fixed_dictionaries(dict(
+        rule=st.sampled_from(['spwc', 'hard', 'linear']),
+        mu=st.floats(-1, 40) | st.just(math.inf))),
+    st.fixed_dictionaries(dict(
+        rule=st.sampled_from(['spwc', 'hard', 'linear']),
+        k=st.integers(0, 9))),
+    st.fixed_dictionaries(dict(
+        rule=st.just('log'), mu=st.floats(.01, .99))),
+    st.just(dict(rule='authors_code')))
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.floats(0, 1) | st.sampled_from([0., 1., 1 - 1e-9]),
+                max_size=8), RULES, st.sampled_from([1., 3.]))
+def test_decides_as_priority_weights_does(psi, options, eta_scale):
+    """Bit for bit, at the ends of the scale too."""
+    v = SelfPacedWeights(eta_scale=eta_scale, **options)(psi).v
+    expected = priority_weights(psi, eta_scale=eta_scale, **options)
+    assert torch.equal(v, expected)
+    assert v.isfinite().all() and (v >= 0).all()
+
+
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.floats(0, .99), min_size=1, max_size=6), st.floats(.1, 5))
 def test_defaults_are_the_papers_rule(psi, mu):
     chosen = SelfPacedWeights(mu=mu)(psi)
-    assert torch.equal(chosen.v, priority_weights(psi, mu=mu))
     assert torch.equal(chosen.eta, difficulty(psi))
     v = chosen.v.tolist()
     assert chosen.mu == mu and chosen.missing == ()

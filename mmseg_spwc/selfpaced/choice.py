@@ -1,0 +1,124 @@
+"""All that spWC decides at a step, from the scores of the steps so far."""
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import torch
+from torch import Tensor
+
+from .weights import PriorityWeights, SelfPacedWeights
+
+UNITS = ('class', 'step')
+BACKGROUNDS = ('unit', 'keep')
+Scores = Sequence[float | None]
+
+
+@dataclass(frozen=True)
+class SelfPacedChoice:
+    """Which units are judged, by which of their scores, and how.
+
+    A run weights a step by it, and a reader of the run's record learns from
+    it what the next step will do: same scores, same answer.
+
+    Args:
+        unit: What is scored and weighted: ``class``, background included
+            where there is one, or ``step``.
+        pace: From scores to weights.
+        background: ``unit``, as in the paper: background is scored and
+            weighted as any class. ``keep``: it is no unit and has weight 1.
+    """
+    unit: str
+    pace: SelfPacedWeights
+    background: str = 'unit'
+
+    def __post_init__(self) -> None:
+        for name, known in (('unit', UNITS), ('background', BACKGROUNDS)):
+            if getattr(self, name) not in known:
+                raise ValueError(
+                    f'self_paced.{name} is {known[0]!r} or {known[1]!r}, '
+                    f'not {getattr(self, name)!r}.')
+
+    def __call__(self,
+                 history: Sequence[Scores],
+                 now: Scores | None = None) -> PriorityWeights:
+        """Decide the weights of the step after those in ``history``.
+
+        Args:
+            history: For every step so far, the score of each unit known
+                after it, oldest first; None where it was not measured.
+            now: Scores measured since then, for ``update``; units that are
+                no old ones yet are left out. Defaults to the last of
+                ``history``.
+
+        Returns:
+            PriorityWeights: The decision for each unit of the last row.
+        """
+        last = history[-1]
+        now = list(last if now is None else now)[:len(last)]
+        before = len(history[-2]) if len(history) > 1 else 0
+        psi = [None, *now[1:]] if self.background == 'keep' else now
+        return self.pace(
+            psi, step=len(history), best=best_of([*history, now]),
+            newest=len(last) - before)
+
+    @classmethod
+    def from_dict(cls, data: Mapping) -> 'SelfPacedChoice':
+        """Build it from one flat dict: config options, or a record's."""
+        options = _map_numbers(data, _number)
+        unit = options.pop('unit', None)
+        background = options.pop('background', 'unit')
+        return cls(unit, SelfPacedWeights(**options), background)
+
+    def to_dict(self) -> dict:
+        """All options as plain data for JSON, infinity as a text."""
+        options = dict(asdict(self.pace), unit=self.unit,
+                       background=self.background)
+        given = {k: v for k, v in options.items() if v is not None}
+        return _map_numbers(given, _text)
+
+
+def best_of(history: Sequence[Scores]) -> list:
+    """The best score so far of every unit of the last row."""
+    return [
+        max((row[i] for row in history
+             if i < len(row) and row[i] is not None), default=None)
+        for i in range(len(history[-1]))
+    ]
+
+
+def weights_of(wanted: str, v: Tensor, unit: str,
+               step_of_class: Sequence[int]) -> Tensor:
+    """Turn weights of classes into those of steps, or the reverse.
+
+    A step has the mean weight of its classes, a class that of its step.
+
+    Args:
+        wanted: ``class`` or ``step``.
+        v: Weights of the old units.
+        unit: What they are weights of, ``class`` or ``step``.
+        step_of_class: The step that brought each old class.
+    """
+    if wanted == unit:
+        return v
+    steps = torch.tensor(step_of_class)
+    if wanted == 'class':
+        return v[steps]
+    return torch.stack(
+        [v[steps == s].mean() for s in range(int(steps.max()) + 1)])
+
+
+def _map_numbers(data: Mapping, change) -> dict:
+    return {
+        key: _map_numbers(value, change)
+        if isinstance(value, Mapping) else change(value)
+        for key, value in data.items()
+    }
+
+
+def _text(value: object) -> object:
+    infinite = isinstance(value, float) and math.isinf(value)
+    return str(value) if infinite else value
+
+
+def _number(value: object) -> object:
+    return float(value) if value in ('inf', '-inf') else value
