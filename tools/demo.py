@@ -35,7 +35,7 @@ def main() -> int:
     from mmseg_spwc.engine.launch import load_config
     from mmseg_spwc.errors import user_errors
     from mmseg_spwc.utils.files import atomic_path
-    from mmseg_spwc.visualization import overlay
+    from mmseg_spwc.visualization.figures import images
     with user_errors():
         cfg = load_config(args)
         loaded = load_step_model(cfg, args.checkpoint)
@@ -46,11 +46,11 @@ def main() -> int:
         scores = inference.classify_image(loaded, image, size, args.task)[:5]
         for name, score in scores:
             print(f'{100 * score:5.1f} %  {name}')
-        drawn = overlay.classification(shown, scores)
+        drawn = images.classification(shown, scores)
     else:
         labels = inference.segment_image(loaded, image, size)
-        drawn = overlay.segmentation(shown, labels, loaded.classes,
-                                     loaded.palette)
+        drawn = images.segmentation(shown, labels, loaded.classes,
+                                    loaded.palette)
     with atomic_path(args.out) as path:
         drawn.savefig(path, format='png', dpi=200)
     print(args.out)

@@ -27,7 +27,7 @@ def main() -> int:
     from mmseg_spwc.apis import inference
     from mmseg_spwc.errors import user_errors
     from mmseg_spwc.utils.files import write_text
-    from mmseg_spwc.visualization.report.steps_page import render_steps
+    from mmseg_spwc.visualization.report import render_steps
     from mmseg_spwc.visualization.runs import load_runs
     with user_errors():
         (run, ), _ = load_runs([args.run])

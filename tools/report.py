@@ -28,9 +28,9 @@ def main() -> int:
     from mmseg_spwc.apis.galleries import make_gallery
     from mmseg_spwc.errors import user_errors
     from mmseg_spwc.utils.files import write_text
-    from mmseg_spwc.visualization.headline import headlines
     from mmseg_spwc.visualization.report import render
     from mmseg_spwc.visualization.runs import compare, load_runs
+    from mmseg_spwc.visualization.tables import headlines
     with user_errors():
         runs, problems = load_runs(args.runs)
     for problem in problems:

@@ -1,19 +1,15 @@
 """Test images and what the runs make of them, for the report."""
-from pathlib import Path
 
 import numpy as np
 import torch
 from mmengine.dataset import pseudo_collate
-from torch.utils.data import Dataset
 
-from mmseg_spwc.datasets.continual_seg import ContinualSegDataset, find_key
+from mmseg_spwc.datasets.continual_seg import ContinualSegDataset
 from mmseg_spwc.errors import ConfigError
-from mmseg_spwc.registry import DATASETS
 from mmseg_spwc.visualization.gallery import Gallery, Picture
 from mmseg_spwc.visualization.runs import Comparison, Run
 
-from .run_config import config_of
-from .step_model import StepModel, load_step_model
+from .step_model import StepModel, load_run
 
 
 def make_gallery(comparison: Comparison, count: int) -> Gallery:
@@ -60,19 +56,6 @@ def _shown_run(group) -> Run:
     if not done:
         raise ConfigError('no step is finished')
     return done[0]
-
-
-def load_run(run: Run) -> tuple[StepModel, Dataset]:
-    """Return the last step's network of a run, and its test data."""
-    cfg = config_of(run)
-    entry = run.record.steps[-1]
-    checkpoint = run.folder / entry['checkpoint']
-    loaded = load_step_model(cfg, checkpoint)
-    source = loaded.cfg.test_dataloader.dataset
-    root = find_key(source.dataset, 'data_root')
-    if root and not Path(root).exists():
-        raise ConfigError(f'its data are not at {root}')
-    return loaded, DATASETS.build(source)
 
 
 def choose_images(dataset: ContinualSegDataset, count: int) -> list[str]:

@@ -13,12 +13,11 @@ from torch.utils.data import Dataset
 
 from mmseg_spwc.errors import ConfigError, RecordError
 from mmseg_spwc.record import Record
-from mmseg_spwc.visualization.figures.cam_grid import CamRow
+from mmseg_spwc.visualization.figures.images import CamRow
 from mmseg_spwc.visualization.runs import Run
 
-from .galleries import load_run
 from .inference import is_classifier
-from .step_model import StepModel
+from .step_model import StepModel, load_run
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,10 @@ from mmseg.datasets.transforms import PackSegInputs
 from mmseg_spwc.datasets.pixels import PixelOrders
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.scenario import build_scenario
-from mmseg_spwc.visualization.report.steps_page import StepView
+from mmseg_spwc.visualization.report import StepView
 from mmseg_spwc.visualization.runs import Run
 
-from .run_config import config_of
-from .step_model import StepModel, load_step_model
+from .step_model import StepModel, config_of, load_step_model
 
 
 def read_image(path: str | Path) -> np.ndarray:

@@ -1,17 +1,27 @@
-"""The network of a finished step, ready to be used."""
+"""The network of a finished step, ready to be used.
+
+A record keeps its config as MMEngine prints it: names, literals and calls of
+``dict``. A record may come from anyone, so it is parsed, not executed.
+"""
+import ast
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from mmengine.config import Config
 from mmengine.registry import init_default_scope
+from mmengine.utils import import_modules_from_strings
 from torch import Tensor, nn
+from torch.utils.data import Dataset
 
+from mmseg_spwc.datasets.continual_seg import find_key
 from mmseg_spwc.engine.checkpoint import check_fits, load_step, load_weights
 from mmseg_spwc.engine.config_keys import check_keys
 from mmseg_spwc.engine.step_config import scenario_of, step_config
-from mmseg_spwc.errors import input_errors
-from mmseg_spwc.registry import MODELS
+from mmseg_spwc.errors import ConfigError, input_errors
+from mmseg_spwc.registry import DATASETS, MODELS
+from mmseg_spwc.scenario import in_new_words
+from mmseg_spwc.visualization.runs import Run
 
 
 @dataclass(frozen=True)
@@ -66,3 +76,69 @@ def load_step_model(cfg: Config, checkpoint: str | Path) -> StepModel:
     return StepModel(model.eval(), out, stamp.step,
                      list(meta.get('classes', [])),
                      list(meta.get('palette', [])))
+
+
+def load_run(run: Run) -> tuple[StepModel, Dataset]:
+    """Return the last step's network of a run, and its test data."""
+    cfg = config_of(run)
+    entry = run.record.steps[-1]
+    checkpoint = run.folder / entry['checkpoint']
+    loaded = load_step_model(cfg, checkpoint)
+    source = loaded.cfg.test_dataloader.dataset
+    root = find_key(source.dataset, 'data_root')
+    if root and not Path(root).exists():
+        raise ConfigError(f'its data are not at {root}')
+    return loaded, DATASETS.build(source)
+
+
+def config_of(run: Run) -> Config:
+    """Return the config of a run; it is parsed, not executed.
+
+    The modules that it names in ``custom_imports`` are imported, since its
+    types are registered there.
+    """
+    values = read_config(run.record.content['run']['config'])
+    if 'scenario' in values:
+        values['scenario'] = in_new_words(values['scenario'])
+    if values.get('custom_imports'):
+        import_modules_from_strings(**values['custom_imports'])
+    return Config(values)
+
+
+def read_config(text: str) -> dict:
+    """Return the values of a printed config.
+
+    Args:
+        text (str): ``run.config`` of a record.
+
+    Raises:
+        ValueError: If it holds anything but literals and ``dict(...)``.
+    """
+    values = {}
+    for line in ast.parse(text).body:
+        if not isinstance(line, ast.Assign) or len(line.targets) != 1 or \
+                not isinstance(line.targets[0], ast.Name):
+            raise ValueError(
+                f'Line {line.lineno} of the config is not "name = value".')
+        values[line.targets[0].id] = _value(line.value)
+    return values
+
+
+def _value(node: ast.expr) -> object:
+    if isinstance(node, ast.Call):
+        if getattr(node.func, 'id', None) != 'dict' or node.args:
+            raise ValueError(
+                f'Line {node.lineno} of the config calls something else '
+                'than dict(name=value).')
+        pairs = {k.arg: _value(k.value) for k in node.keywords if k.arg}
+        for star in (k.value for k in node.keywords if not k.arg):
+            pairs.update(_value(star))
+        return pairs
+    if isinstance(node, ast.Dict):
+        return {_value(k): _value(v)
+                for k, v in zip(node.keys, node.values, strict=True)}
+    if isinstance(node, ast.List):
+        return [_value(item) for item in node.elts]
+    if isinstance(node, ast.Tuple):
+        return tuple(_value(item) for item in node.elts)
+    return ast.literal_eval(node)

@@ -9,13 +9,12 @@ import numpy as np
 
 from mmseg_spwc.engine.step_config import scenario_of
 from mmseg_spwc.errors import ConfigError, RecordError
+from mmseg_spwc.visualization.figures.images import tinted
 from mmseg_spwc.visualization.gallery import Gallery
-from mmseg_spwc.visualization.overlay import tinted
 from mmseg_spwc.visualization.runs import Run
 
 from . import inference
-from .run_config import config_of
-from .step_model import StepModel, load_step_model
+from .step_model import StepModel, config_of, load_step_model
 
 TOP = 5
 # each network is read once; a sequence has rarely more steps
@@ -69,14 +68,9 @@ class StepTrials:
         """
         loaded = self.load(step)
         labels = inference.segment_image(loaded, image[..., ::-1], self.size)
-        painted = Gallery(loaded.classes, loaded.palette).colour(labels)
-        legend = [
-            (name, '#{:02x}{:02x}{:02x}'.format(*colour),
-             float((labels == channel).mean()))
-            for channel, (name, colour) in enumerate(
-                zip(loaded.classes, loaded.palette, strict=True))
-        ]
-        return tinted(image, painted, labels), legend
+        gallery = Gallery(loaded.classes, loaded.palette)
+        painted = gallery.colour(labels)
+        return tinted(image, painted, labels), gallery.shares(labels)
 
     def classify(self, image: np.ndarray, step: int,
                  task: int | None = None) -> list[tuple[str, float]]:

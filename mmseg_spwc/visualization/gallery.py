@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .palette import hexadecimal
+
 IGNORED = 255
 IGNORED_COLOUR = (224, 224, 192)
 
@@ -45,6 +47,14 @@ class Gallery:
         table[:len(self.palette)] = self.palette
         table[IGNORED] = IGNORED_COLOUR
         return table[labels.astype(np.uint8)]
+
+    def shares(self, labels: np.ndarray) -> list[tuple[str, str, float]]:
+        """Name, colour and share of labels (H, W) of every class."""
+        return [
+            (name, hexadecimal(rgb), float((labels == channel).mean()))
+            for channel, (name, rgb) in enumerate(
+                zip(self.classes, self.palette, strict=True))
+        ]
 
     def shown(self) -> list[int]:
         """The channels that occur in any of the images."""

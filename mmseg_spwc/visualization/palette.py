@@ -4,6 +4,7 @@ The palette is that of Okabe and Ito, `Color Universal Design
 <https://jfly.uni-koeln.de/color/>`_, without its black, which a dark page
 hides, and with its pale yellow last.
 """
+from collections.abc import Sequence
 
 OKABE_ITO = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#56B4E9',
              '#E69F00', '#F0E442')
@@ -12,6 +13,11 @@ SYMBOLS = ('circle', 'square', 'diamond', 'triangle-up', 'cross', 'x',
            'star')
 # perceptually uniform, and monotone in lightness
 SEQUENTIAL = 'Cividis'
+
+
+def hexadecimal(rgb: Sequence[int]) -> str:
+    """A colour (red, green, blue), from 0 to 255, as pages write it."""
+    return '#{:02x}{:02x}{:02x}'.format(*rgb)
 
 
 def colour(index: int) -> str:

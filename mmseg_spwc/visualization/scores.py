@@ -47,10 +47,9 @@ def scores_by_step(record: Record) -> dict[int, float | None]:
     return {s['step']: step_score(record, s) for s in record.steps}
 
 
-def numbered_classes(record: Record) -> list[str]:
-    """Channel and name of every class so far; no two are the same."""
-    names = max((s['classes'] for s in record.steps), key=len, default=[])
-    return [f'{i} {name}' for i, name in enumerate(names)]
+def class_names(record: Record) -> list[str]:
+    """The names of all classes so far, by channel."""
+    return max((s['classes'] for s in record.steps), key=len, default=[])
 
 
 def unit_name(record: Record, step: int) -> str:

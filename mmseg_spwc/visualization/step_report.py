@@ -1,8 +1,8 @@
 """What the terminal says after a step."""
 from mmseg_spwc.record import Record
+from mmseg_spwc.selfpaced import SelfPacedChoice
 
-from .forecast import next_weights
-from .scores import is_classification
+from .scores import is_classification, unit_name
 from .tables import percent
 
 TOLERANCE = 0.05  # below its best by more than this, a unit is forgotten
@@ -65,13 +65,38 @@ def _old_units(record: Record, step: int) -> list[tuple]:
     rows = [s[name] for s in record.steps if s['step'] <= step]
     if len(rows) < 2:
         return []
-    names = [f'task {t + 1}' for t in range(len(rows[-1]))] \
+    names = [unit_name(record, t) for t in range(len(rows[-1]))] \
         if is_classification(record) else record.step(step)['classes']
     return [
         (names[i], max(row[i] for row in rows
                        if i < len(row) and row[i] is not None), rows[-1][i])
         for i in range(len(rows[-2])) if rows[-1][i] is not None
     ]
+
+
+def next_weights(record: Record, step: int) -> list[tuple[str, float]] | None:
+    """Return the priority weights that follow from a step's scores.
+
+    Args:
+        record (Record): The run.
+        step (int): A finished step.
+
+    Returns:
+        list | None: Name and weight of every unit learnt so far; None where
+        the run has no spWC, no next step, or no scores to go by, and for
+        records of version 1, which do not tell.
+    """
+    entry = record.step(step)
+    if not entry.get('self_paced'):
+        return None
+    scores = [record.step(s).get('kpi') for s in range(step + 1)]
+    if not all(scores):
+        return None
+    choice = SelfPacedChoice.from_dict(entry['self_paced'])
+    weights = choice([kpi[choice.unit] for kpi in scores]).v.tolist()
+    names = entry['classes'] if choice.unit == 'class' else [
+        unit_name(record, t) for t in range(len(weights))]
+    return list(zip(names, weights, strict=True))
 
 
 def _some(parts: list[str]) -> str:

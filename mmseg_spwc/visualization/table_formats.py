@@ -40,7 +40,7 @@ class Table:
         corner (str): Heading of the methods' names.
         columns (list[Column]): What the numbers are.
         labels (list[str]): The methods.
-        rows (list[list[Spread]]): One row a method.
+        rows (list[list[Spread]]): One row per method.
         note (str): What stands below.
         partial (list[bool]): Methods that are not done yet, which are no
             rivals for the best value. Defaults to none.

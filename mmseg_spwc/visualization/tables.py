@@ -1,11 +1,20 @@
-"""Tables in the layout of the paper."""
+"""Tables in the layout of the paper, and the three main numbers."""
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from mmseg_spwc.record import Record
 
 from .runs import Comparison, Group, Run, compare
-from .scores import is_classification, spread, unit_scores
+from .scores import (
+    average_score,
+    final_score,
+    forgetting,
+    is_classification,
+    score_name,
+    spread,
+    unit_scores,
+)
 from .table_formats import FORMATS, Column, Table
 
 MEANS = {
@@ -42,7 +51,7 @@ def percent(value: float | None) -> str:
 
 
 def final_table(records: Sequence[Record], form: str = 'text') -> str:
-    """The scores after the last step, one row a method.
+    """The scores after the last step, one row per method.
 
     For segmentation, columns are the class ids in channel order, then the
     mean over the base classes (with and without background), over the later
@@ -118,3 +127,35 @@ def _row_label(group: Group, last: int) -> str:
 
 def _pad(values: list, length: int) -> list:
     return values + [None] * (length - len(values))
+
+
+class Headline(NamedTuple):
+    """What was measured, its value with unit, and the method it is of."""
+    title: str
+    value: str
+    label: str
+
+
+def headlines(comparison: Comparison) -> list[Headline]:
+    """Return the best final score, the best average, the least forgetting.
+
+    Only methods that have finished every step of the others take part. With
+    several seeds the value is their mean.
+    """
+    name = score_name(comparison.example)
+    last = comparison.steps[-1] if comparison.steps else -1
+    groups = [g for g in comparison.groups
+              if g.furthest and g.last_step == last]
+    questions = (
+        (f'highest {name} after the last step', '%', final_score, max),
+        (f'highest {name} on average over steps', '%', average_score, max),
+        ('least forgetting', 'points', forgetting, min))
+    found = []
+    for title, unit, question, choose in questions:
+        values = [(spread([question(r) for r in g.furthest]).mean, g.label)
+                  for g in groups]
+        known = [v for v in values if v[0] is not None]
+        if known:
+            value, label = choose(known, key=lambda v: v[0])
+            found.append(Headline(title, f'{percent(value)} {unit}', label))
+    return found

@@ -10,9 +10,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / 'test_visualization'))
 from made_records import segmentation, write  # noqa: E402
 
-from mmseg_spwc.visualization.report import render  # noqa: E402
-from mmseg_spwc.visualization.report.steps_page import (  # noqa: E402
+from mmseg_spwc.visualization.report import (  # noqa: E402
     StepView,
+    render,
     render_steps,
 )
 from mmseg_spwc.visualization.runs import compare, load_runs  # noqa: E402

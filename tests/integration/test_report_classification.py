@@ -8,13 +8,14 @@ import pytest
 import torch
 from digit_runs import digits, train
 
-from mmseg_spwc.apis.galleries import load_run, make_gallery
+from mmseg_spwc.apis.galleries import make_gallery
 from mmseg_spwc.apis.grad_cam import cam_rows, easiest_and_hardest
 from mmseg_spwc.apis.inference import classify_image
+from mmseg_spwc.apis.step_model import load_run
 from mmseg_spwc.visualization.figures import FIGURES
-from mmseg_spwc.visualization.forecast import next_weights
 from mmseg_spwc.visualization.report import render
 from mmseg_spwc.visualization.runs import compare, load_runs
+from mmseg_spwc.visualization.step_report import next_weights
 
 
 @pytest.fixture(scope='module')
@@ -37,7 +38,7 @@ def test_page_and_figures(runs):
     text = render([comparison], {comparison.title: gallery})
     assert 'Images are shown for segmentation only.' in text
     assert 'permuted_digits' in text and 'Avg-APA' in text
-    for name in ('apa_acf', 'ps_by_task', 'fisher_difficulty', 'convergence'):
+    for name in ('apa_acf', 'ps_by_task', 'importance_error', 'convergence'):
         assert FIGURES[name](comparison).axes
 
 

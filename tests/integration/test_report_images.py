@@ -7,17 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mmseg_spwc.apis.galleries import (
-    choose_images,
-    load_run,
-    make_gallery,
-    segment,
-)
+from mmseg_spwc.apis.galleries import choose_images, make_gallery, segment
 from mmseg_spwc.apis.inference import (
     read_image,
     segment_by_step,
     segment_image,
 )
+from mmseg_spwc.apis.step_model import load_run
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.visualization.runs import compare, load_runs
 

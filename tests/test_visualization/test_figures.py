@@ -9,15 +9,14 @@ from made_records import classification, segmentation, write
 
 from mmseg_spwc.consolidation import TaskStore
 from mmseg_spwc.errors import RecordError
-from mmseg_spwc.visualization.ablation import by_setting, k_of, rule_of
 from mmseg_spwc.visualization.figures import FIGURES, save
-from mmseg_spwc.visualization.figures.convergence import objective
-from mmseg_spwc.visualization.figures.fisher_difficulty import (
+from mmseg_spwc.visualization.figures.ablation import by_setting, k_of, rule_of
+from mmseg_spwc.visualization.figures.sequence import efficiencies, objective
+from mmseg_spwc.visualization.figures.units import (
     correlation,
     facts,
     normalised,
 )
-from mmseg_spwc.visualization.figures.ps_by_task import efficiencies
 from mmseg_spwc.visualization.gallery import Gallery, Picture
 from mmseg_spwc.visualization.runs import Run, compare
 
@@ -92,6 +91,15 @@ def test_methods_of_an_ablation_are_kept_apart():
         by_setting(comparison_of(segmentation()), k_of)
 
 
+def test_records_of_version_1_tell_their_rule_only():
+    old = segmentation('RCIL+spWC')
+    for entry in old.steps:
+        entry.pop('self_paced', None)
+    assert rule_of(old) == 'spwc' and k_of(old) is None
+    found = by_setting(comparison_of(old, segmentation('RCIL')), rule_of)
+    assert list(found) == ['spwc', 'none']
+
+
 def test_runs_of_one_seed_are_no_seeds_of_each_other():
     """The whiskers are over seeds, not over other differences."""
     found = by_setting(comparison_of(
@@ -113,7 +121,7 @@ def test_k_table(tmp_path):
     assert '| k | final mIoU |' in paths[0].read_text()
 
 
-def test_fisher_against_difficulty(tmp_path):
+def test_importance_against_error(tmp_path):
     record = classification(tasks=3)
     folder = write(record, tmp_path / 'run')
     store = TaskStore(folder / 'consolidation')
@@ -121,14 +129,14 @@ def test_fisher_against_difficulty(tmp_path):
     for task, pair in enumerate(values):
         tensors = {'w': torch.tensor(pair)}
         store.save(task, tensors, tensors)
-    importance, difficulty = facts(Run(record, folder))
+    importance, error = facts(Run(record, folder))
     assert importance == pytest.approx([2., 7., 2.])
-    assert difficulty == pytest.approx(
+    assert error == pytest.approx(
         [1 - s['kpi']['step'][-1] for s in record.steps])
-    expected = scipy.stats.pearsonr(importance, difficulty).statistic
-    assert correlation(importance, difficulty) == pytest.approx(expected)
+    expected = scipy.stats.pearsonr(importance, error).statistic
+    assert correlation(importance, error) == pytest.approx(expected)
     assert normalised([2., 7., 2.]) == [0., 1., 0.]
-    figure = FIGURES['fisher_difficulty'](
+    figure = FIGURES['importance_error'](
         compare([Run(record, folder)])[0])
     assert f'r = {expected:.2f}' in figure.axes[0].get_title()
 
@@ -165,7 +173,7 @@ def test_files_are_written_and_the_same_again(tmp_path):
 
 
 @pytest.mark.parametrize('name', ['ps_by_task', 'priority',
-                                  'fisher_difficulty', 'k_ablation',
+                                  'importance_error', 'k_ablation',
                                   'regulariser_ablation', 'convergence'])
 def test_runs_without_the_facts_are_refused(name):
     with pytest.raises(RecordError):

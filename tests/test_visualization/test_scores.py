@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from made_records import classification, segmentation
 
 from mmseg_spwc.visualization import scores
-from mmseg_spwc.visualization.report.forgetting import lost
+from mmseg_spwc.visualization.report.maps import lost
 
 
 @settings(max_examples=50, deadline=None)

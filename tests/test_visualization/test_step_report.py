@@ -4,8 +4,11 @@ import math
 import pytest
 from made_records import classification, paced, segmentation
 
-from mmseg_spwc.visualization.forecast import next_weights
-from mmseg_spwc.visualization.step_report import step_line, step_report
+from mmseg_spwc.visualization.step_report import (
+    next_weights,
+    step_line,
+    step_report,
+)
 
 
 def with_scores(record, rows):

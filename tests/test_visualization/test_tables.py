@@ -1,11 +1,12 @@
-"""The final table in its forms."""
+"""The final table in its forms, and the three main numbers."""
 import re
 
 import numpy as np
 import pytest
-from made_records import classification, segmentation
+from made_records import classification, segmentation, write
 
-from mmseg_spwc.visualization.scores import Spread
+from mmseg_spwc.visualization.runs import compare, load_runs
+from mmseg_spwc.visualization.scores import Spread, forgetting
 from mmseg_spwc.visualization.table_formats import (
     Column,
     Table,
@@ -13,7 +14,7 @@ from mmseg_spwc.visualization.table_formats import (
     to_markdown,
     to_text,
 )
-from mmseg_spwc.visualization.tables import final_table
+from mmseg_spwc.visualization.tables import final_table, headlines
 
 
 @pytest.fixture
@@ -98,3 +99,25 @@ def test_no_step_yet():
 def test_two_scenarios_are_two_tables():
     text = final_table([segmentation(), classification()])
     assert 'Class ID' in text and 'Task' in text
+
+
+def test_best_of_the_finished_methods(tmp_path):
+    a, b = segmentation('A', steps=3), segmentation('B', steps=3)
+    short = segmentation('C', steps=1, planned=3, finished=False)
+    short.steps[0]['miou']['all'] = 1.  # no rival: it has not forgotten yet
+    runs, _ = load_runs([write(r, tmp_path / r.content['method'])
+                         for r in (a, b, short)])
+    found = headlines(compare(runs)[0])
+    best = max((a, b), key=lambda r: r.steps[-1]['miou']['all'])
+    assert found[0].label == best.content['method']
+    assert found[0].value == f'{100 * best.steps[-1]["miou"]["all"]:.1f} %'
+    least = min((a, b), key=forgetting)
+    assert found[2].label == least.content['method']
+    assert [line.title for line in found] == [
+        'highest mIoU after the last step',
+        'highest mIoU on average over steps', 'least forgetting']
+
+
+def test_nothing_finished_no_numbers(tmp_path):
+    runs, _ = load_runs([write(segmentation(steps=0), tmp_path)])
+    assert headlines(compare(runs)[0]) == []

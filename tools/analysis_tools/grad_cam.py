@@ -27,7 +27,7 @@ def main() -> int:
     from mmseg_spwc.apis.grad_cam import cam_rows
     from mmseg_spwc.errors import user_errors
     from mmseg_spwc.visualization.figures import save
-    from mmseg_spwc.visualization.figures.cam_grid import draw_cams
+    from mmseg_spwc.visualization.figures.images import draw_cams
     from mmseg_spwc.visualization.runs import load_runs
     with user_errors():
         (run, ), _ = load_runs([args.run])

@@ -8,7 +8,7 @@ import argparse
 import sys
 
 NAMES = ('apa_acf', 'ps_by_task', 'priority', 'convergence',
-         'regulariser_ablation', 'k_ablation', 'fisher_difficulty',
+         'regulariser_ablation', 'k_ablation', 'importance_error',
          'qualitative')
 
 

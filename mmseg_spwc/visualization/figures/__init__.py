@@ -1,25 +1,16 @@
-"""Figures for papers, drawn from records; one style, one file each."""
-from . import (
-    apa_acf,
-    convergence,
-    fisher_difficulty,
-    k_ablation,
-    priority,
-    ps_by_task,
-    qualitative,
-    regulariser_ablation,
-)
+"""Figures for papers, drawn from records in one style."""
+from .ablation import k_ablation, regulariser_ablation
+from .images import qualitative
+from .sequence import apa_acf, convergence, ps_by_task
 from .style import save
+from .units import importance_error, priority
 
 # by name: a function of a comparison (and of a gallery for `qualitative`)
-FIGURES = dict(
-    apa_acf=apa_acf.draw,
-    ps_by_task=ps_by_task.draw,
-    priority=priority.draw,
-    convergence=convergence.draw,
-    regulariser_ablation=regulariser_ablation.draw,
-    k_ablation=k_ablation.draw,
-    fisher_difficulty=fisher_difficulty.draw,
-    qualitative=qualitative.draw)
+FIGURES = {
+    draw.__name__: draw
+    for draw in (apa_acf, ps_by_task, priority, convergence,
+                 regulariser_ablation, k_ablation, importance_error,
+                 qualitative)
+}
 
 __all__ = ['FIGURES', 'save']

@@ -1,50 +1,49 @@
-"""Puts the sections together into one page that needs no network."""
+"""Pages that need no network: the report, and a slider over the steps."""
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import jinja2
+import numpy as np
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from ..gallery import Gallery
-from ..headline import headlines
 from ..palette import colour
 from ..runs import Comparison, Run
-from ..tables import comparison_table
-from . import (
-    class_heat_map,
-    cost,
-    forgetting,
-    losses,
-    pictures,
-    priority,
-    scenario_picture,
-    step_scores,
+from ..tables import comparison_table, headlines
+from .images import label_map, legend, photo, rows
+from .lines import cost_charts, loss_charts, score_charts
+from .maps import (
+    class_charts,
+    forgetting_charts,
+    priority_charts,
+    scenario_charts,
 )
 
 TEMPLATES = Path(__file__).with_name('templates')
-# name, heading, module, what to read in it, what to say where it is empty
+# name, heading, charts, what to read in them, what to say where none are
 SECTIONS = (
-    ('scenario', 'What is learnt when', scenario_picture,
+    ('scenario', 'What is learnt when', scenario_charts,
      'Every row is a class (or domain, or task); it is deep blue at the step '
      'that brings it.', 'The records do not tell the steps.'),
-    ('steps', 'Scores by step', step_scores,
+    ('steps', 'Scores by step', score_charts,
      'Test score over everything learnt so far. Bands are one standard '
      'deviation over seeds.', ''),
-    ('classes', 'Every class or task over the steps', class_heat_map,
+    ('classes', 'Every class or task over the steps', class_charts,
      'A row that darkens from left to right is one that is forgotten.',
      'No run has finished a step.'),
-    ('forgetting', 'Forgetting', forgetting,
+    ('forgetting', 'Forgetting', forgetting_charts,
      'Points by which what a step brought is below its best, after each '
      'later step.', 'No run has finished two steps.'),
-    ('priority', 'Priority weights', priority,
+    ('priority', 'Priority weights', priority_charts,
      'The weight v that spWC gave to every old class or step; hover for '
      'psi, eta and mu.', 'No run here uses spWC.'),
-    ('losses', 'Loss terms', losses,
+    ('losses', 'Loss terms', loss_charts,
      'Over the iterations of the whole sequence; dotted lines are the ends '
      'of steps, where all runs share them.',
      'The records hold no loss curves.'),
-    ('cost', 'Time and memory', cost,
+    ('cost', 'Time and memory', cost_charts,
      'They depend on the machine: compare runs of the same one only.', ''),
 )
 
@@ -89,8 +88,8 @@ def render(comparisons: Sequence[Comparison],
 def _part(comparison: Comparison, gallery: Gallery) -> dict:
     sections = [
         dict(name=name, heading=heading, lead=lead, empty=empty,
-             charts=module.charts(comparison))
-        for name, heading, module, lead, empty in SECTIONS
+             charts=charts(comparison))
+        for name, heading, charts, lead, empty in SECTIONS
     ]
     has_scores = bool(comparison.steps)
     return dict(
@@ -100,8 +99,8 @@ def _part(comparison: Comparison, gallery: Gallery) -> dict:
         row_keys=[g.key for g in comparison.groups if g.furthest],
         sections={section['name']: section for section in sections},
         gallery=gallery,
-        pictures=pictures.rows(gallery, comparison),
-        legend=pictures.legend(gallery),
+        pictures=rows(gallery, comparison),
+        legend=legend(gallery),
         single=len(comparison.groups) == 1)
 
 
@@ -117,3 +116,36 @@ def _unfinished(comparisons: Sequence[Comparison]) -> list[str]:
 def _planned(run: Run) -> int | str:
     steps = run.record.content['scenario'].get('steps')
     return len(steps) if steps else 'all'
+
+
+class StepView(NamedTuple):
+    """What the network of a step makes of the image, (H, W) channels."""
+    step: int
+    labels: np.ndarray
+    classes: list
+    palette: list
+
+
+def render_steps(title: str, image: np.ndarray,
+                 views: list[StepView]) -> str:
+    """Write a page on which classes appear and fade as steps go by.
+
+    Args:
+        title (str): The heading.
+        image (np.ndarray): RGB, (H, W, 3), uint8.
+        views (list[StepView]): One for each step, in order.
+
+    Returns:
+        str: HTML that needs no network.
+    """
+    frames = []
+    for view in views:
+        gallery = Gallery(view.classes, view.palette)
+        frames.append(dict(
+            step=view.step, source=label_map(gallery.colour(view.labels)),
+            legend=[dict(name=name, colour=colour, share=100 * share)
+                    for name, colour, share in gallery.shares(view.labels)]))
+    return environment().get_template('steps.html').render(
+        title=title, image=photo(image), frames=frames,
+        style=Markup((TEMPLATES / 'style.css').read_text()),
+        script=Markup((TEMPLATES / 'steps.js').read_text()))

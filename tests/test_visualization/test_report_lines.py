@@ -1,11 +1,11 @@
 """Loss curves over the whole sequence."""
 from made_records import segmentation
 
-from mmseg_spwc.visualization.curves import boundaries, sequence_curves
+from mmseg_spwc.visualization.report.lines import boundaries, sequence_curves
 
 
 def test_iterations_count_on_and_steps_are_not_joined():
-    record = segmentation(steps=3)  # 40 iterations a step, 8 points
+    record = segmentation(steps=3)  # 40 iterations per step, 8 points
     assert boundaries(record) == [40, 80, 120]
     curve = sequence_curves(record)['loss']
     assert curve.iterations[:8] == [5, 10, 15, 20, 25, 30, 35, 40]

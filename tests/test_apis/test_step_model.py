@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from mmengine.config import Config
 
-from mmseg_spwc.visualization.config_text import read_config, setting
+from mmseg_spwc.apis.step_model import read_config
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -16,14 +16,6 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_a_printed_config_comes_back(leaf):
     cfg = Config.fromfile(ROOT / leaf)
     assert read_config(cfg.pretty_text) == cfg.to_dict()
-
-
-def test_settings():
-    text = "self_paced = dict(k=3, rule='spwc')\nx = -1.5\n"
-    assert setting(text, 'self_paced', 'k') == 3
-    assert setting(text, 'x') == -1.5
-    assert setting(text, 'self_paced', 'mu') is None
-    assert setting(text, 'x', 'y', 'z') is None
 
 
 @pytest.mark.parametrize('text', [

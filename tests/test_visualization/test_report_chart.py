@@ -2,7 +2,7 @@
 import matplotlib
 import pytest
 
-from mmseg_spwc.visualization.report.heat_map import heat_map, readable
+from mmseg_spwc.visualization.report.chart import heat_map, readable
 
 
 def luminance(channels):

@@ -1,14 +1,14 @@
 """Predictions over their image."""
 import numpy as np
 
-from mmseg_spwc.visualization import overlay
+from mmseg_spwc.visualization.figures import images
 from mmseg_spwc.visualization.gallery import Gallery, Picture
 
 
 def test_background_stays_clear_and_classes_are_tinted():
     image = np.full((2, 2, 3), 100, np.uint8)
     labels = np.array([[0, 1], [0, 0]])
-    figure = overlay.segmentation(image, labels, ['background', 'disc'],
+    figure = images.segmentation(image, labels, ['background', 'disc'],
                                   [[0, 0, 0], [200, 0, 0]], opacity=.5)
     shown = figure.axes[0].images[0].get_array()
     assert shown[0, 0].tolist() == [100, 100, 100]
@@ -18,7 +18,7 @@ def test_background_stays_clear_and_classes_are_tinted():
 
 
 def test_bars_of_a_classifier():
-    figure = overlay.classification(
+    figure = images.classification(
         np.zeros((2, 2, 3), np.uint8), [('cat', .75), ('dog', .25)])
     assert [bar.get_width() for bar in figure.axes[1].patches] == [75, 25]
 

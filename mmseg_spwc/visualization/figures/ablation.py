@@ -1,10 +1,76 @@
-"""Runs put together by one option of spWC."""
+"""Runs that differ in one option of spWC, side by side."""
 from collections.abc import Callable
+
+from matplotlib.figure import Figure
 
 from mmseg_spwc.errors import RecordError
 from mmseg_spwc.record import Record
 
-from .runs import Comparison
+from ..palette import colour
+from ..runs import Comparison
+from ..scores import (
+    average_score,
+    final_score,
+    forgetting,
+    is_classification,
+    score_name,
+    spread,
+)
+from ..table_formats import Column, Table
+from .style import panels, styled
+
+
+@styled
+def regulariser_ablation(comparison: Comparison) -> Figure:
+    """Draw bars of the final and of the average score by regulariser.
+
+    Whiskers are one standard deviation over seeds.
+    """
+    found = by_setting(comparison, rule_of)
+    figure, (axes, ) = panels()
+    width = .38
+    for shift, (name, question) in enumerate(
+            (('after the last step', final_score),
+             ('average over steps', average_score))):
+        values = [spread([question(r) for r in records])
+                  for records in found.values()]
+        places = [i + (shift - .5) * width for i in range(len(found))]
+        axes.bar(places, [100 * (v.mean or 0) for v in values], width,
+                 color=colour(shift), label=name)
+        seeded = [(x, v) for x, v in zip(places, values, strict=True)
+                  if v.sd is not None]
+        axes.errorbar([x for x, _ in seeded],
+                      [100 * v.mean for _, v in seeded],
+                      [100 * v.sd for _, v in seeded], fmt='none',
+                      ecolor='black', elinewidth=.8, capsize=2)
+    long = sum(map(len, found)) > 36  # more do not fit beside each other
+    axes.set_xticks(range(len(found)), list(found),
+                    **(dict(rotation=20, ha='right') if long else {}))
+    axes.set(xlabel='self-paced regulariser',
+             ylabel=f'{score_name(comparison.example)} (%)')
+    axes.grid(False, axis='x')
+    figure.legend(loc='outside upper center', ncols=2)
+    return figure
+
+
+def k_ablation(comparison: Comparison) -> Table:
+    """Return the table: one row for each k, mean and deviation over seeds.
+
+    Runs without k, which protect every unit or choose by an age, come last.
+    """
+    found = by_setting(comparison, k_of)
+    name = score_name(comparison.example)
+    questions = {
+        Column(f'final {name}'): final_score,
+        Column(f'average {name}'): average_score,
+        Column('forgetting', better=-1): forgetting,
+    }
+    if is_classification(comparison.example):
+        questions[Column('PS', scale=1., digits=2)] = \
+            lambda record: record.content['summary'].get('ps_active')
+    rows = [[spread([ask(r) for r in records])
+             for ask in questions.values()] for records in found.values()]
+    return Table('k', list(questions), list(found), rows)
 
 
 def by_setting(comparison: Comparison,
@@ -46,7 +112,7 @@ def by_setting(comparison: Comparison,
 
 
 def _seeds(label: str, groups: dict[str, list]) -> dict[str, list]:
-    """One entry if the records are seeds of one thing, else one a group."""
+    """One entry if the records are seeds of one thing, else one per group."""
     together = sum(groups.values(), [])
     seeds = [record.content['run']['seed'] for record in together]
     return {label: together} if len(set(seeds)) == len(seeds) else groups
