@@ -133,9 +133,9 @@ def check_step(leaf, step):
     assert known('EVALUATOR', out.test_evaluator.type)
     losses = {n: MODELS.build(loss)
               for n, loss in out.model.losses.items() if loss}
-    student = MODELS.get(out.model.type).loss_inputs
+    student = MODELS.get(out.model.type)
     asked = {a for loss in losses.values()
-             for a in student.argument_names(loss)}
+             for a in student.arguments_of(loss)}
     assert 'cls' in losses
     if step == 0:
         assert not any(name.startswith('old_') for name in asked)

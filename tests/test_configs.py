@@ -11,8 +11,8 @@ from mmengine.config import Config
 
 from mmseg_spwc.engine import step_config
 from mmseg_spwc.engine.config_keys import check_keys
-from mmseg_spwc.models.loss_inputs import LossInputs
 from mmseg_spwc.models.rc_layers import DoubledConv
+from mmseg_spwc.models.segmentors import ContinualEncoderDecoder
 from mmseg_spwc.registry import MODELS
 from mmseg_spwc.scenario import build_scenario
 
@@ -146,7 +146,7 @@ def check_step(leaf, step):
     losses = {n: MODELS.build(loss)
               for n, loss in out.model.losses.items() if loss}
     asked = {a for loss in losses.values()
-             for a in LossInputs.argument_names(loss)}
+             for a in ContinualEncoderDecoder.arguments_of(loss)}
     assert 'pixel' in losses
     if step == 0:
         assert not any(name.startswith('old_') for name in asked)

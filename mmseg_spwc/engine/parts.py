@@ -54,7 +54,7 @@ def _check_losses(model: Config, step: int) -> None:
     for name, config in model.losses.items():
         if config is None:
             continue
-        asked = student.loss_inputs.argument_names(MODELS.build(config))
+        asked = student.arguments_of(MODELS.build(config))
         if step == 0 and any(a.startswith('old_') for a in asked):
             raise ConfigError(
                 f'The loss {name!r} compares with the previous model, but '

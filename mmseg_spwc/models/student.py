@@ -1,13 +1,14 @@
 """What turns any network into the student of a sequence."""
+import functools
+import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from mmseg_spwc.registry import MODELS
 
-from .loss_requests import LossRequests
 from .rc import (
     add_branches,
     export_branches,
@@ -15,20 +16,23 @@ from .rc import (
     merge_branches,
 )
 
-# label of what does not count, as in torch's losses
-IGNORED = -100
-
 
 class Student:
     """Named losses, a frozen teacher, doubled branches and frozen norms.
 
     A mixin in front of a segmentor or classifier. The network says how its
     classifier grows (:meth:`grow`, :meth:`initialise_new`, :meth:`is_new`)
-    and what its losses may ask for (``loss_inputs``).
+    and computes, in ``loss``, a dict with the quantities of a batch that it
+    ``provides``. A loss names those it needs as the arguments of its
+    ``forward``, as a test names its fixtures::
 
-    The teacher is the model of the step before. It is a plain attribute:
-    outside ``state_dict`` and the optimiser, always in eval mode, and moved
-    together with the student.
+        class UnbiasedDistillationLoss(nn.Module):
+            def forward(self, logits, old_logits): ...
+
+    The teacher is the model of the step before; there is none, and no forward
+    pass of it, unless a loss names something ``old_``. It is a plain
+    attribute: outside ``state_dict`` and the optimiser, always in eval mode,
+    and moved together with the student.
 
     Args:
         channels (Sequence[int]): Output channels of each step so far.
@@ -42,7 +46,7 @@ class Student:
         **kwargs: Those of the network.
     """
 
-    loss_inputs: type[LossRequests]
+    provides: tuple[str, ...] = ()
     teacher: nn.Module | None = None
 
     def __init__(self,
@@ -55,6 +59,8 @@ class Student:
         super().__init__(*args, **kwargs)
         self.rc = rc
         self.channels = tuple(channels)
+        self.num_new = self.channels[-1]
+        self.num_old = sum(self.channels[:-1])
         self.grow()
         self.losses = nn.ModuleDict({
             name: MODELS.build(config)
@@ -86,7 +92,8 @@ class Student:
     def active_labels(self, samples: Sequence) -> Tensor:
         """Labels of the logits that ``forward(mode='tensor')`` gives.
 
-        They are (B,), or (B, H, W) of pixels; :data:`IGNORED` is left out.
+        They are (B,), or (B, H, W) of pixels;
+        :data:`~mmseg_spwc.labels.NOT_COUNTED` is left out.
         """
         raise NotImplementedError
 
@@ -113,25 +120,62 @@ class Student:
     @property
     def needs_teacher(self) -> bool:
         """Whether a loss asks for the previous model."""
-        return any(
-            name.startswith('old_') for loss in self.losses.values()
-            for name in self.loss_inputs.argument_names(loss))
+        return any(self.asks_for(name) for name in self.provides
+                   if name.startswith('old_'))
 
     def set_teacher(self, teacher: nn.Module) -> None:
         """Take a copy of the previous model as the frozen teacher."""
         teacher.eval().requires_grad_(False)
         self.__dict__['teacher'] = teacher
 
+    def required_teacher(self) -> nn.Module:
+        """Return the teacher, or say that there is none."""
+        if self.teacher is None:
+            raise RuntimeError(
+                'A loss asks for the previous model, but there is none: at '
+                'the first step use losses that do not distil.')
+        return self.teacher
+
     def _apply(self, fn, *args, **kwargs):
         if self.teacher is not None:
             self.teacher._apply(fn, *args, **kwargs)
         return super()._apply(fn, *args, **kwargs)
 
-    def named_losses(self, batch: LossRequests) -> dict:
-        """Compute every loss: ``loss_NAME``, or the names it gives itself."""
+    @classmethod
+    def arguments_of(cls, loss: nn.Module) -> tuple:
+        """Return what a loss asks for; raise if it is not provided."""
+        return _arguments(type(loss), cls)
+
+    def asks_for(self, name: str) -> bool:
+        """Whether any loss names a quantity."""
+        return any(name in self.arguments_of(loss)
+                   for loss in self.losses.values())
+
+    def call(self, loss: nn.Module, batch: Mapping):
+        """Call a loss with the quantities that it asks for."""
+        return loss(**{name: batch[name] for name in self.arguments_of(loss)})
+
+    def named_losses(self, batch: Mapping) -> dict:
+        """Compute every loss: ``loss_NAME``, or the names it gives itself.
+
+        Args:
+            batch (Mapping): The quantities of a batch, by name.
+        """
         values = {}
         for name, loss in self.losses.items():
-            value = batch.call(loss)
+            value = self.call(loss, batch)
             values.update(value if isinstance(value, dict) else
                           {f'loss_{name}': value})
         return values
+
+
+@functools.cache
+def _arguments(loss: type, student: type) -> tuple:
+    names = tuple(inspect.signature(loss.forward).parameters)[1:]
+    for name in names:
+        if name not in student.provides:
+            raise TypeError(
+                f'{loss.__name__}.forward asks for {name!r}, which no '
+                f'{student.__name__} provides; known are '
+                f'{", ".join(student.provides)}.')
+    return names

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from mmseg_spwc.consolidation import TaskStore, fisher_sum, mas_sum
 from mmseg_spwc.consolidation.fisher_labels import LABELS
-from mmseg_spwc.models.student import IGNORED
+from mmseg_spwc.labels import NOT_COUNTED
 
 from .step_data import StepData, logits_of
 
@@ -71,7 +71,7 @@ class FisherImportance(Importance):
     def estimate(self, model: nn.Module, params: NamedTensors,
                  data: StepData) -> dict[str, Tensor]:
         total = fisher_sum(model, data.batches(), self.labels, data.limit,
-                           logits_of, IGNORED)
+                           logits_of, NOT_COUNTED)
         return data.mean(total, params)
 
 

@@ -1,4 +1,5 @@
 """Any MMPretrain ``ImageClassifier`` as the student of a sequence."""
+import itertools
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -9,7 +10,6 @@ from torch import Tensor, nn
 from mmseg_spwc.registry import MODELS
 from mmseg_spwc.structures import BatchSamples
 
-from ..cls_loss_inputs import ClsLossInputs
 from ..growing_linear import GrowingLinear, grow_linear
 from ..student import Student
 
@@ -22,9 +22,16 @@ class ContinualImageClassifier(Student, ImageClassifier):
 
     Backbone, neck and head are those of an ordinary mmpretrain config; the
     head's last layer becomes one linear layer a step. The losses are named
-    parts of the config; each asks for what it needs (see
-    :class:`~mmseg_spwc.models.cls_loss_inputs.ClsLossInputs`). Labels are
-    channels, counted over the layers of all steps.
+    parts of the config; each asks for what it needs, by name, of
+
+    - ``features``: what the last layer reads, (B, D);
+    - ``logits``: those of all heads, (B, C);
+    - ``old_logits``: the previous model's of its heads, (B, C_old);
+    - ``labels``: channels, counted over the layers of all steps, (B,);
+    - ``mask``: channels that compete for an image, (B, C), None for all;
+    - ``old_heads``: first channel and size of each earlier head;
+    - ``num_old_tasks``: tasks before this step's;
+    - ``num_new``, ``num_old``: channels of this step and of those before.
 
     For the teacher see :class:`~mmseg_spwc.models.student.Student`.
 
@@ -47,7 +54,8 @@ class ContinualImageClassifier(Student, ImageClassifier):
         **kwargs: Those of mmpretrain's ``ImageClassifier``.
     """
 
-    loss_inputs = ClsLossInputs
+    provides = ('features', 'logits', 'old_logits', 'labels', 'mask',
+                'old_heads', 'num_old_tasks', 'num_new', 'num_old')
 
     def __init__(self,
                  *args,
@@ -70,6 +78,8 @@ class ContinualImageClassifier(Student, ImageClassifier):
                 'With a head per task every step must add channels, but '
                 f'channels={self.channels}: set per_task=False.')
         self.per_task = per_task
+        self.heads = head_places(self.channels, per_task)
+        self.old_heads = head_places(self.channels[:-1], per_task)
         if per_task and freeze_old_heads:
             self.classifier.linears[:-1].requires_grad_(False)
         own = torch.zeros(len(self.heads), sum(self.channels)).bool()
@@ -90,14 +100,6 @@ class ContinualImageClassifier(Student, ImageClassifier):
         """The last layer."""
         return next(m for m in self.head.modules()
                     if isinstance(m, GrowingLinear))
-
-    @property
-    def heads(self) -> list:
-        """First channel and size of every head."""
-        if not self.per_task:
-            return [(0, sum(self.channels))]
-        return [(sum(self.channels[:task]), size)
-                for task, size in enumerate(self.channels)]
 
     @property
     def active(self) -> tuple[int, int]:
@@ -138,11 +140,27 @@ class ContinualImageClassifier(Student, ImageClassifier):
 
     def loss(self, inputs: Tensor, data_samples: Samples) -> dict:
         """Compute every loss of the step, and the accuracy in percent."""
-        labels = labels_of(data_samples)
-        batch = ClsLossInputs(self, inputs, labels, self._mask(data_samples))
+        features = self.pre_logits(inputs)
+        batch = dict(
+            features=features,
+            logits=self.classifier.fused(features),
+            labels=labels_of(data_samples),
+            mask=self._mask(data_samples),
+            old_heads=self.old_heads,
+            num_old_tasks=len(self.channels) - 1,
+            num_new=self.num_new,
+            num_old=self.num_old)
+        if self.needs_teacher:
+            batch['old_logits'] = self.required_teacher().all_logits(inputs)
         values = self.named_losses(batch)
-        values['acc'] = accuracy(batch.logits, labels, batch.mask)
+        values['acc'] = accuracy(
+            batch['logits'], batch['labels'], batch['mask'])
         return values
+
+    @torch.no_grad()
+    def all_logits(self, inputs: Tensor) -> Tensor:
+        """Logits of all heads, (B, C), as constants."""
+        return self.classifier.fused(self.pre_logits(inputs))
 
     def predict(self,
                 inputs: Tensor,
@@ -194,6 +212,15 @@ class ContinualImageClassifier(Student, ImageClassifier):
             raise ValueError(
                 f'An image is of task {unknown}, but there are heads of the '
                 f'tasks {list(known)} only.') from error
+
+
+def head_places(channels: Sequence[int], per_task: bool) -> list:
+    """First channel and size of every head."""
+    if not per_task:
+        return [(0, sum(channels))]
+    ends = itertools.accumulate(channels)
+    return [(end - size, size)
+            for end, size in zip(ends, channels, strict=True)]
 
 
 def labels_of(samples: Samples) -> Tensor:

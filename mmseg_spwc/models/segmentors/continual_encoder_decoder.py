@@ -8,12 +8,12 @@ from mmseg.models.utils import resize
 from torch import Tensor, nn
 from torch.nn import functional
 
+from mmseg_spwc.labels import NOT_COUNTED, VOID
 from mmseg_spwc.registry import MODELS
 
 from ..growing_classifier import grow_head
-from ..loss_inputs import LossInputs
-from ..pseudo_labeller import PseudoLabeller
-from ..student import IGNORED, Student
+from ..pseudo_label import PseudoLabeller
+from ..student import Student
 from ..taps import tap_stages
 
 
@@ -30,8 +30,15 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
 
     Backbone, neck and heads are those of an ordinary mmseg config. Every
     head's 1x1 classifier becomes one 1x1 convolution a step. The losses are
-    named parts of the config; each asks for what it needs (see
-    :class:`~mmseg_spwc.models.loss_inputs.LossInputs`).
+    named parts of the config; each asks for what it needs, by name, of
+
+    - ``logits``, at label size, (B, C, H, W);
+    - ``features``: maps of the stages, of the decoder, and the small logits;
+    - ``stages``: what the heads read;
+    - ``old_logits``, ``old_features``: the same of the previous model;
+    - ``labels``: channels of the pixels, pseudo labels included, (B, H, W);
+    - ``pixel_weight``: of every pixel's loss, (B, H, W), or None for ones;
+    - ``num_new``, ``num_old``: channels of this step and of those before.
 
     For the teacher see :class:`~mmseg_spwc.models.student.Student`.
 
@@ -43,7 +50,7 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
             :func:`~mmseg_spwc.models.rc.add_branches` for representation
             compensation. Defaults to None.
         pseudo_label (dict, optional): Arguments of
-            :class:`~mmseg_spwc.models.pseudo_labeller.PseudoLabeller`.
+            :class:`~mmseg_spwc.models.pseudo_label.PseudoLabeller`.
             Defaults to None.
         pre_activation (bool): Compare the stages' maps before their last
             activation, as PLOP does. Defaults to False.
@@ -53,7 +60,8 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
         **kwargs: Those of mmseg's ``EncoderDecoder``.
     """
 
-    loss_inputs = LossInputs
+    provides = ('logits', 'features', 'stages', 'old_logits', 'old_features',
+                'labels', 'pixel_weight', 'num_new', 'num_old')
     priority_unit = 'class'  # of the weights that spWC sets
 
     def __init__(self,
@@ -65,17 +73,7 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
         self.pre_activation = pre_activation
         self.pseudo_label = None if pseudo_label is None else \
             PseudoLabeller(**pseudo_label)
-        self.priority_table: Tensor | None = None
-
-    def set_priorities(self, v: Sequence[float]) -> None:
-        """Weight the pixels of every old class; new ones keep weight 1.
-
-        Args:
-            v (Sequence[float]): Weights of the first channels.
-        """
-        table = torch.ones(256)  # by channel, and 255
-        table[:len(v)] = torch.tensor(v)
-        self.priority_table = table
+        self.priorities: Tensor | None = None
 
     def grow(self) -> None:
         """Give every head one classifier for each step."""
@@ -98,8 +96,23 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
 
     @property
     def needs_teacher(self) -> bool:
-        """Whether a loss or pseudo labels ask for the previous model."""
-        return self.pseudo_label is not None or super().needs_teacher
+        """Whether a loss or a label asks for the previous model."""
+        return self._needs_old_logits() or super().needs_teacher
+
+    def _needs_old_logits(self) -> bool:
+        weighs_old = self.priorities is not None and self.num_new > 0
+        return (weighs_old or self.pseudo_label is not None
+                or self.asks_for('old_logits'))
+
+    def set_priorities(self, v: Sequence[float]) -> None:
+        """Weight the pixels of every old channel, from now on (spWC).
+
+        Args:
+            v (Sequence[float]): One weight for each channel of the previous
+                model. New channels and void pixels keep weight 1.
+        """
+        self.priorities = torch.ones(VOID + 1)
+        self.priorities[:len(v)] = torch.as_tensor(v).float()
 
     def is_new(self, key: str) -> bool:
         """Whether a ``state_dict`` key belongs to this step's channels."""
@@ -109,7 +122,7 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
     def active_labels(self, samples: Sequence) -> Tensor:
         """Channels of the pixels, (B, H, W)."""
         labels = labels_of(samples).long()
-        return labels.masked_fill(labels == 255, IGNORED)
+        return labels.masked_fill(labels == VOID, NOT_COUNTED)
 
     def tapped_forward(self, inputs: Tensor) -> TappedOutputs:
         """Run the network once and keep the maps that losses compare."""
@@ -135,20 +148,60 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
 
     def loss(self, inputs: Tensor, data_samples: Sequence) -> dict:
         """Compute every loss of the step, and the pixel accuracy."""
-        labels = labels_of(data_samples)
-        batch = LossInputs(self, inputs, labels)
+        given = labels_of(data_samples)  # (B, H, W)
+        outputs = self.tapped_forward(inputs)
+        old = self._teacher_pass(inputs, given.shape[1:])
+        labels, factor = self._relabel(given, old)
+        batch = dict(
+            old,
+            logits=self.upsample(outputs.logits, given.shape[1:]),
+            features=outputs.features,
+            stages=outputs.stages,
+            labels=labels,
+            pixel_weight=self._weigh(given, old, factor),
+            num_new=self.num_new,
+            num_old=self.num_old)
         values = self.named_losses(batch)
-        values.update(self._auxiliary_losses(batch))
-        values['acc_seg'] = pixel_accuracy(batch.features[-1], labels)
+        for i, head in enumerate(self.heads()[1:]):
+            batch['logits'] = self.upsample(
+                head.forward(outputs.stages), given.shape[1:])
+            values[f'loss_aux_{i}'] = head.loss_decode.loss_weight * \
+                self.call(self.losses['pixel'], batch)
+        values['acc_seg'] = pixel_accuracy(outputs.logits, given)
         return values
 
-    def _auxiliary_losses(self, batch: LossInputs) -> dict:
-        values = {}
-        for i, head in enumerate(self.heads()[1:]):
-            logits = batch.upsample(head.forward(batch.stages))
-            values[f'loss_aux_{i}'] = head.loss_decode.loss_weight * \
-                batch.with_logits(logits).call(self.losses['pixel'])
-        return values
+    @torch.no_grad()
+    def _teacher_pass(self, inputs: Tensor, size: Sequence[int]) -> dict:
+        """What the previous model sees, as far as it is needed."""
+        if not self.needs_teacher:
+            return {}
+        outputs = self.required_teacher().tapped_forward(inputs)
+        old = dict(old_features=outputs.features)
+        if self._needs_old_logits():
+            old['old_logits'] = self.upsample(outputs.logits, size)
+        return old
+
+    def _relabel(self, given: Tensor, old: dict) -> tuple:
+        """Labels with pseudo labels, and each image's weight or None."""
+        if self.pseudo_label is None:
+            return given, None
+        return self.pseudo_label(old['old_logits'], given, self.num_old)
+
+    def _weigh(self, given: Tensor, old: dict,
+               factor: Tensor | None) -> Tensor | None:
+        """Priority of a pixel's unit (spWC) times the image's factor.
+
+        A background pixel belongs to the old class that the previous model
+        sees there. In a new domain every pixel has its label.
+        """
+        if factor is not None:
+            factor = factor[:, None, None].expand(given.shape)
+        if self.priorities is None:
+            return factor
+        units = given if self.num_new == 0 else old['old_logits'].argmax(
+            1).where(given < self.num_old, given)
+        weight = self.priorities.to(given.device)[units]
+        return weight if factor is None else weight * factor
 
 
 def labels_of(samples: Sequence) -> Tensor:
@@ -164,6 +217,6 @@ def pixel_accuracy(logits: Tensor, labels: Tensor) -> Tensor:
     """
     labels = functional.interpolate(
         labels[:, None].float(), logits.shape[2:])[:, 0]  # nearest
-    counted = labels != 255
+    counted = labels != VOID
     hits = (logits.argmax(1) == labels) & counted
     return 100 * hits.sum() / counted.sum().clamp(min=1)

@@ -8,8 +8,9 @@ from mmseg.structures import SegDataSample
 from torch import nn
 
 from mmseg_spwc.engine import step_config
-from mmseg_spwc.models.loss_inputs import LossInputs
+from mmseg_spwc.models.pseudo_label import PseudoLabeller
 from mmseg_spwc.models.segmentors.continual_encoder_decoder import (
+    labels_of,
     pixel_accuracy,
 )
 from mmseg_spwc.registry import MODELS
@@ -37,10 +38,27 @@ def batch(channels=8, size=48):
     return torch.randn(2, 3, size, size), samples
 
 
-class AsksForNothing(nn.Module):
+class Keeps(nn.Module):
+    """A loss that shows what it was given."""
 
-    def forward(self, logits):
+    def __init__(self):
+        super().__init__()
+        self.got = None
+
+
+class KeepsAll(Keeps):
+
+    def forward(self, logits, features, stages, old_logits, old_features,
+                labels, pixel_weight, num_new, num_old):
+        self.got = dict(locals())
         return logits.square().mean()
+
+
+class KeepsTargets(Keeps):
+
+    def forward(self, labels, pixel_weight):
+        self.got = dict(locals())
+        return torch.zeros(())
 
 
 class AsksTooMuch(nn.Module):
@@ -65,15 +83,6 @@ def test_importances_leave_out_what_is_ignored(tiny_config):
     got = build(tiny_config(), 0).active_labels(samples)
     assert got.dtype == torch.int64
     assert got.tolist() == [[[0, -100], [3, 7]], [[-100, -100], [1, 0]]]
-
-
-def test_priorities_hold_for_old_classes_and_are_one_elsewhere(tiny_config):
-    model = build(tiny_config(), 1)
-    v = [0.1, 0.2, 0.3, 0.4]
-    model.set_priorities(v)
-    torch.testing.assert_close(model.priority_table[:4], torch.tensor(v))
-    assert (model.priority_table[4:] == 1).all()
-    assert len(model.priority_table) == 256
 
 
 def test_accuracy_counts_hits_among_known_pixels():
@@ -120,15 +129,70 @@ def test_distillation_without_a_teacher_is_explained(tiny_config):
 
 
 def test_losses_get_what_they_ask_for(tiny_config):
-    model = build(tiny_config(), 1)
+    student = build(tiny_config(), 1).eval()
+    teacher = build(tiny_config(), 0)
+    student.losses['all'] = KeepsAll()
+    assert student.needs_teacher
+    student.set_teacher(teacher)
     inputs, samples = batch()
-    labels = torch.stack([s.gt_sem_seg.data.squeeze(0) for s in samples])
-    inputs_of_losses = LossInputs(model, inputs, labels)
-    value = inputs_of_losses.call(AsksForNothing())
-    torch.testing.assert_close(value, inputs_of_losses.logits.square().mean())
-    assert (inputs_of_losses.num_old, inputs_of_losses.num_new) == (5, 3)
-    with pytest.raises(TypeError, match="asks for 'moon'"):
-        inputs_of_losses.call(AsksTooMuch())
+    value = student.loss(inputs, samples)['loss_all']
+    got = student.losses['all'].got
+    assert set(student.provides) <= set(got)
+    assert (got['num_old'], got['num_new']) == (5, 3)
+    assert got['pixel_weight'] is None
+    assert torch.equal(got['labels'], labels_of(samples))
+    for prefix, model in (('', student), ('old_', teacher)):
+        small = model(inputs, mode='tensor')
+        torch.testing.assert_close(got[f'{prefix}features'][-1], small)
+        torch.testing.assert_close(
+            got[f'{prefix}logits'], nn.functional.interpolate(
+                small, (48, 48), mode='bilinear'))
+    assert not got['old_logits'].requires_grad
+    torch.testing.assert_close(value, got['logits'].square().mean())
+
+
+def test_a_loss_that_asks_too_much_is_told_what_there_is(tiny_config):
+    model = build(tiny_config(), 1)
+    model.losses['moon'] = AsksTooMuch()
+    with pytest.raises(TypeError, match="asks for 'moon'.*known are logits"):
+        model.loss(*batch())
+
+
+def test_new_channels_and_void_pixels_keep_weight_one(tiny_config):
+    model = build(tiny_config(), 1)
+    model.set_priorities([.1, .2, .3, .4, .5])
+    torch.testing.assert_close(
+        model.priorities[:6], torch.tensor([.1, .2, .3, .4, .5, 1.]))
+    assert (model.priorities[5:] == 1).all()
+    assert len(model.priorities) == 256
+
+
+@pytest.mark.parametrize('relabelled', [False, True])
+def test_priorities_weight_the_pixels_of_old_units(tiny_config, relabelled):
+    student, teacher = (build(tiny_config(), step).eval() for step in (1, 0))
+    student.losses['targets'] = KeepsTargets()
+    weights = [0., .25, .5, .75, 2.]
+    student.set_priorities(weights)
+    assert student.needs_teacher
+    student.set_teacher(teacher)
+    inputs, samples = batch()
+    given = labels_of(samples)
+    seen = nn.functional.interpolate(
+        teacher(inputs, mode='tensor'), (48, 48), mode='bilinear')
+    share = torch.ones(2)
+    if relabelled:
+        sureness, background = seen.softmax(1).amax(1), given < 5
+        student.pseudo_label = PseudoLabeller(float(sureness.median()))
+        sure = background & (sureness > sureness.median())
+        share = sure.sum((1, 2)) / background.sum((1, 2))
+        assert share.min() > 0 and share.max() < 1
+    student.loss(inputs, samples)
+    got = student.losses['targets'].got
+    for b, y, x in ((0, 0, 0), (0, 9, 9), (1, 20, 31), (1, 40, 3), (0, 47, 7)):
+        label = int(given[b, y, x])
+        unit = int(seen[b, :, y, x].argmax()) if label < 5 else label
+        expected = (weights[unit] if unit < 5 else 1.) * share[b]
+        torch.testing.assert_close(got['pixel_weight'][b, y, x], expected)
 
 
 def test_features_are_the_stages_the_decoder_and_the_logits(tiny_config):
