@@ -16,12 +16,12 @@ import numpy as np
 from mmengine.fileio import get as read_bytes
 from PIL import Image
 
+from mmseg_spwc.labels import VOID
 from mmseg_spwc.utils.display import say, track
 from mmseg_spwc.utils.distributed import from_first_rank
 from mmseg_spwc.utils.files import write_text
 
 VERSION = 2
-IGNORE = 255
 
 
 def load_class_index(dataset, names: list, cache_dir: str | None) -> dict:
@@ -105,8 +105,8 @@ def _values_of_mask(task: tuple) -> list:
     _check_size(image, path, mask.shape)
     values = np.flatnonzero(np.bincount(mask.ravel(), minlength=256))
     if reduce_zero_label:
-        values = values[(values != 0) & (values != IGNORE)] - 1
-    return [int(v) for v in values if v != IGNORE]
+        values = values[(values != 0) & (values != VOID)] - 1
+    return [int(v) for v in values if v != VOID]
 
 
 def _check_size(image: str, mask: str, shape: tuple) -> None:

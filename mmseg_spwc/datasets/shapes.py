@@ -15,6 +15,7 @@ import numpy as np
 from mmseg.datasets import BaseSegDataset
 from PIL import Image
 
+from mmseg_spwc.labels import VOID
 from mmseg_spwc.registry import DATASETS
 from mmseg_spwc.utils.distributed import from_first_rank
 
@@ -174,7 +175,7 @@ def _png_palette() -> list[int]:
     """The classes' colours, black, and off-white for the ignored border."""
     colours = np.zeros((256, 3), np.uint8)
     colours[:len(PALETTE)] = PALETTE
-    colours[255] = (224, 224, 192)
+    colours[VOID] = (224, 224, 192)
     return colours.ravel().tolist()
 
 

@@ -15,9 +15,10 @@ from functools import partial
 import cv2
 import numpy as np
 
+from mmseg_spwc.labels import VOID
+
 from .shapes_outlines import CLASSES, place_outline
 
-IGNORE = 255
 # the first class is drawn 1.5 times as often as the last one
 FREQUENCIES = np.linspace(1.2, 0.8, len(CLASSES)) / len(CLASSES)
 TEXTURE_FIDELITY = 0.85  # how often an object wears its class's texture
@@ -131,7 +132,8 @@ def paint(image: np.ndarray, label: np.ndarray, outlines: list[np.ndarray],
     """Paint an area into image and label map, in place.
 
     The image is blended along the smooth edge. In the label map an object
-    gets a line of :data:`IGNORE` around it, one pixel wide, as in PASCAL VOC.
+    gets a line of :data:`~mmseg_spwc.labels.VOID` around it, one pixel wide,
+    as in PASCAL VOC.
 
     Args:
         image (np.ndarray): RGB, float32, of shape (H, W, 3).
@@ -147,7 +149,7 @@ def paint(image: np.ndarray, label: np.ndarray, outlines: list[np.ndarray],
     cv2.fillPoly(cover, points, 255, cv2.LINE_AA, _SUBPIXEL_BITS)
     label[cover > 127] = value
     if value:
-        cv2.polylines(label, points, True, IGNORE, 1, cv2.LINE_8,
+        cv2.polylines(label, points, True, VOID, 1, cv2.LINE_8,
                       _SUBPIXEL_BITS)
     touched = cover.nonzero()
     if len(touched[0]):

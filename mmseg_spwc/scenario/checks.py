@@ -9,13 +9,14 @@ from difflib import get_close_matches
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from mmseg_spwc.labels import VOID
+
 if TYPE_CHECKING:
     from .classification import ClassificationScenario
     from .scenario import Scenario
     from .segmentation import SegmentationScenario
 
 SETTINGS = ('overlapped', 'disjoint', 'sequential', 'partitioned')
-VOID = 255  # label of the pixels that no loss and no metric counts
 
 _SEGMENTATION_WORDS = {
     'setting': SETTINGS,

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mmseg_spwc.labels import VOID
+
 from .checks import (
-    VOID,
     check_segmentation,
     check_segmentation_words,
     foreground_steps,

@@ -4,10 +4,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mmseg_spwc.labels import VOID
+
 from .palette import hexadecimal
 
-IGNORED = 255
-IGNORED_COLOUR = (224, 224, 192)
+VOID_COLOUR = (224, 224, 192)
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Gallery:
         """Paint labels (H, W) in the classes' colours, (H, W, 3) uint8."""
         table = np.zeros((256, 3), np.uint8)
         table[:len(self.palette)] = self.palette
-        table[IGNORED] = IGNORED_COLOUR
+        table[VOID] = VOID_COLOUR
         return table[labels.astype(np.uint8)]
 
     def shares(self, labels: np.ndarray) -> list[tuple[str, str, float]]:

@@ -5,6 +5,7 @@ from mmengine.dist import all_reduce
 from mmengine.hooks import Hook
 from torch import Tensor
 
+from mmseg_spwc.labels import VOID
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.structures import BatchSamples
 from mmseg_spwc.utils.display import warn
@@ -84,7 +85,7 @@ class CollapseMonitorHook(Hook):
             predicted, true = _labels(sample)
             if predicted is None or true is None:
                 continue
-            known = true != 255
+            known = true != VOID
             for row, labels in enumerate((predicted, true)):
                 if labels.shape == known.shape:
                     labels = labels[known]

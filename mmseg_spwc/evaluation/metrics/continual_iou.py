@@ -5,6 +5,7 @@ import torch
 from mmengine.evaluator import BaseMetric
 from torch import Tensor
 
+from mmseg_spwc.labels import VOID
 from mmseg_spwc.registry import METRICS
 from mmseg_spwc.scenario import build_scenario, domain_of
 
@@ -32,7 +33,7 @@ class ContinualIoUMetric(BaseMetric):
     def __init__(self,
                  scenario: dict,
                  step: int,
-                 ignore_index: int = 255,
+                 ignore_index: int = VOID,
                  collect_device: str = 'cpu',
                  prefix: str | None = None) -> None:
         super().__init__(collect_device=collect_device, prefix=prefix)

@@ -2,6 +2,7 @@
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from mmseg_spwc.labels import VOID
 from mmseg_spwc.registry import MODELS
 
 from .pixels import check_labels, mean_over_pixels
@@ -12,7 +13,7 @@ from .precision import full_precision
 def class_bce(logits: Tensor,
               labels: Tensor,
               pixel_weight: Tensor | None = None,
-              ignore_index: int = 255) -> Tensor:
+              ignore_index: int = VOID) -> Tensor:
     r"""Binary cross entropy, summed over classes, averaged over all pixels.
 
     :math:`\sum_c BCE(z_c, 1[y = c])`, which is
@@ -48,7 +49,7 @@ class ClassBCELoss(nn.Module):
 
     def __init__(self,
                  loss_weight: float = 1.0,
-                 ignore_index: int = 255) -> None:
+                 ignore_index: int = VOID) -> None:
         super().__init__()
         self.loss_weight = loss_weight
         self.ignore_index = ignore_index

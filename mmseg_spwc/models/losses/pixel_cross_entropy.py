@@ -2,6 +2,7 @@
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from mmseg_spwc.labels import VOID
 from mmseg_spwc.registry import MODELS
 
 from .pixels import check_labels, mean_over_pixels
@@ -12,7 +13,7 @@ from .precision import full_precision
 def pixel_cross_entropy(logits: Tensor,
                         labels: Tensor,
                         pixel_weight: Tensor | None = None,
-                        ignore_index: int = 255) -> Tensor:
+                        ignore_index: int = VOID) -> Tensor:
     """Cross entropy, summed over valid pixels, divided by all pixels.
 
     Args:
@@ -45,7 +46,7 @@ class PixelCrossEntropyLoss(nn.Module):
     def __init__(self,
                  ignore_background: bool = False,
                  loss_weight: float = 1.0,
-                 ignore_index: int = 255) -> None:
+                 ignore_index: int = VOID) -> None:
         super().__init__()
         self.ignore_background = ignore_background
         self.loss_weight = loss_weight

@@ -2,6 +2,7 @@
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from mmseg_spwc.labels import VOID
 from mmseg_spwc.registry import MODELS
 
 from .pixels import check_labels, mean_over_pixels
@@ -13,7 +14,7 @@ def pixel_focal(logits: Tensor,
                 labels: Tensor,
                 pixel_weight: Tensor | None = None,
                 gamma: float = 2.0,
-                ignore_index: int = 255) -> Tensor:
+                ignore_index: int = VOID) -> Tensor:
     r"""Focal loss :math:`-(1 - p_y)^\gamma \log p_y` with a softmax p.
 
     Args:
@@ -49,7 +50,7 @@ class PixelFocalLoss(nn.Module):
     def __init__(self,
                  gamma: float = 2.0,
                  loss_weight: float = 1.0,
-                 ignore_index: int = 255) -> None:
+                 ignore_index: int = VOID) -> None:
         super().__init__()
         if gamma != 0 and gamma < 1:
             raise ValueError(f'gamma must be 0 or at least 1, got {gamma}')

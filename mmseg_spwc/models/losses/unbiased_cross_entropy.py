@@ -3,6 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from mmseg_spwc.labels import VOID
 from mmseg_spwc.registry import MODELS
 
 from .pixels import check_labels, mean_over_pixels
@@ -14,7 +15,7 @@ def unbiased_cross_entropy(logits: Tensor,
                            labels: Tensor,
                            num_old: int,
                            pixel_weight: Tensor | None = None,
-                           ignore_index: int = 255) -> Tensor:
+                           ignore_index: int = VOID) -> Tensor:
     r"""Cross entropy over {any old class} and the single new classes.
 
     With :math:`p` the softmax over all classes, the loss of a pixel is
@@ -61,7 +62,7 @@ class UnbiasedCrossEntropyLoss(nn.Module):
 
     def __init__(self,
                  loss_weight: float = 1.0,
-                 ignore_index: int = 255) -> None:
+                 ignore_index: int = VOID) -> None:
         super().__init__()
         self.loss_weight = loss_weight
         self.ignore_index = ignore_index
