@@ -175,7 +175,7 @@ def _arguments(loss: type, student: type) -> tuple:
     for name in names:
         if name not in student.provides:
             raise TypeError(
-                f'{loss.__name__}.forward asks for {name!r}, which no '
-                f'{student.__name__} provides; known are '
+                f'{loss.__name__}.forward asks for {name!r}, which a '
+                f'{student.__name__} does not provide; known are '
                 f'{", ".join(student.provides)}.')
     return names

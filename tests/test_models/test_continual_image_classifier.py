@@ -198,8 +198,8 @@ def test_losses_that_cannot_be_served():
         build(kd=True).loss(*batch())
     model = build()
     model.losses['moon'] = AsksTooMuch()
-    with pytest.raises(TypeError, match="'pixel_weight', which no classifi"
-                       '.*features.*logits, mask.*num_old_tasks'):
+    with pytest.raises(TypeError, match="'pixel_weight', which a Continual"
+                       '.*features.*logits.*mask.*num_old_tasks'):
         model.loss(*batch())
 
 

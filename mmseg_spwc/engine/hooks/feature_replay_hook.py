@@ -13,7 +13,7 @@ from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 from mmseg_spwc.utils.files import write_tensors
 from mmseg_spwc.utils.random_state import seeded
 
-from ..feature_replay import (
+from ..replay_stages import (
     ClassifierStage,
     RotationStage,
     collect,

@@ -8,7 +8,6 @@ from .feature_mse import FeatureMSELoss
 from .head_distillation import HeadDistillationLoss
 from .local_pod import LocalPODLoss
 from .pixel_cross_entropy import PixelCrossEntropyLoss
-from .pixel_focal import PixelFocalLoss
 from .pooled_cube import PooledCubeLoss
 from .task_cross_entropy import TaskCrossEntropyLoss
 from .unbiased_cross_entropy import UnbiasedCrossEntropyLoss
@@ -18,6 +17,6 @@ __all__ = [
     'AdaptiveLogitLoss', 'AlifeDistillationLoss', 'BCEDistillationLoss',
     'ClassBCELoss', 'DistillationLoss', 'FeatureMSELoss',
     'HeadDistillationLoss', 'LocalPODLoss', 'PixelCrossEntropyLoss',
-    'PixelFocalLoss', 'PooledCubeLoss', 'TaskCrossEntropyLoss',
-    'UnbiasedCrossEntropyLoss', 'UnbiasedDistillationLoss'
+    'PooledCubeLoss', 'TaskCrossEntropyLoss', 'UnbiasedCrossEntropyLoss',
+    'UnbiasedDistillationLoss'
 ]

@@ -3,8 +3,7 @@ from torch import Tensor, nn
 
 from mmseg_spwc.registry import MODELS
 
-from .pixels import check_labels, check_old_logits, mean_where
-from .precision import full_precision
+from .common import check_labels, check_old_logits, full_precision, mean_where
 
 
 @full_precision

@@ -3,9 +3,8 @@ from torch import Tensor, nn
 
 from mmseg_spwc.registry import MODELS
 
+from .common import check_labels, full_precision, mean_where
 from .distillation import distillation_map
-from .pixels import check_labels, mean_where
-from .precision import full_precision
 
 
 @full_precision

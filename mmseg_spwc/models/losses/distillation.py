@@ -3,8 +3,7 @@ from torch import Tensor, nn
 
 from mmseg_spwc.registry import MODELS
 
-from .pixels import check_old_logits
-from .precision import full_precision
+from .common import check_old_logits, full_precision, positive_temperature
 
 
 def distillation_map(logits: Tensor,
@@ -39,13 +38,6 @@ def distillation(logits: Tensor,
                  temperature: float = 1.0) -> Tensor:
     """Mean of :func:`distillation_map` over all pixels, a scalar."""
     return distillation_map(logits, old_logits, temperature).mean()
-
-
-def positive_temperature(temperature: float) -> float:
-    """Return a temperature that can divide logits, or say why it cannot."""
-    if temperature <= 0:
-        raise ValueError(f'temperature must be positive, got {temperature}')
-    return temperature
 
 
 @MODELS.register_module()

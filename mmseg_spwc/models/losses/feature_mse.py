@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from mmseg_spwc.registry import MODELS
 
-from .precision import full_precision
+from .common import full_precision
 
 
 @full_precision

@@ -6,8 +6,7 @@ from torch import Tensor, nn
 
 from mmseg_spwc.registry import MODELS
 
-from .distillation import positive_temperature
-from .precision import full_precision
+from .common import full_precision, positive_temperature
 
 
 @full_precision

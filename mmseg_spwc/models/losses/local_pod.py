@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from mmseg_spwc.registry import MODELS
 
+from .common import full_precision
 from .feature_maps import (
     growth_factor,
     image_norm,
@@ -13,7 +14,6 @@ from .feature_maps import (
     squared_difference,
     weighted_mean,
 )
-from .precision import full_precision
 
 SCALES = (1, 2, 4)
 

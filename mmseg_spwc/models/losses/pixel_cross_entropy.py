@@ -5,8 +5,7 @@ from torch import Tensor, nn
 from mmseg_spwc.labels import VOID
 from mmseg_spwc.registry import MODELS
 
-from .pixels import check_labels, mean_over_pixels
-from .precision import full_precision
+from .common import check_labels, full_precision, mean_over_pixels
 
 
 @full_precision

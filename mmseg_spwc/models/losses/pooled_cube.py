@@ -5,15 +5,14 @@ from torch import Tensor, nn
 
 from mmseg_spwc.registry import MODELS
 
-from .box_norm import box_norm
-from .channel_norm import channel_norm
+from .common import full_precision
 from .feature_maps import (
     growth_factor,
     pair_maps,
     squared_difference,
     weighted_mean,
 )
-from .precision import full_precision
+from .pooled_norms import box_norm, channel_norm
 
 WINDOWS = (4, 8, 12, 16, 20, 24)
 

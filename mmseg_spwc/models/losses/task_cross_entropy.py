@@ -4,7 +4,7 @@ from torch import Tensor, nn
 
 from mmseg_spwc.registry import MODELS
 
-from .precision import full_precision
+from .common import full_precision
 
 
 @full_precision

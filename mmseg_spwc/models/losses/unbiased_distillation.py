@@ -4,8 +4,7 @@ from torch import Tensor, nn
 
 from mmseg_spwc.registry import MODELS
 
-from .pixels import check_old_logits
-from .precision import full_precision
+from .common import check_old_logits, full_precision
 
 
 @full_precision

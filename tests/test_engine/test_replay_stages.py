@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from mmseg_spwc.engine.feature_replay import (
+from mmseg_spwc.engine.replay_stages import (
     ClassifierStage,
     RotationStage,
     rotate_memory,
@@ -20,8 +20,6 @@ DIM = 3
 
 class Network(nn.Module):
     """Its decoder map is the image, turned and moved."""
-    align_corners = False
-
     def __init__(self, channels, turn=None, shift=None):
         super().__init__()
         self.turn = torch.eye(DIM) if turn is None else turn
@@ -38,6 +36,9 @@ class Network(nn.Module):
         features = features + self.shift[:, None, None]
         logits = self.decode_head.conv_seg(features)
         return SimpleNamespace(logits=logits, features=[features, logits])
+
+    def upsample(self, logits, size):
+        return functional.interpolate(logits, size, mode='bilinear')
 
 
 class Batches(list):

@@ -4,18 +4,18 @@ from dataclasses import dataclass
 
 import torch
 from mmengine.dist import all_gather_object, all_reduce
-from mmseg.models.utils import resize
 from torch import Tensor, nn
-from torch.nn import functional
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import PolynomialLR
 from torch.utils.data import DataLoader
 
-from mmseg_spwc.models.cayley import CayleyRotations
 from mmseg_spwc.models.feature_memory import FeatureMemory, region_means
-from mmseg_spwc.models.losses.adaptive_logit import adaptive_logit
-from mmseg_spwc.models.losses.pixel_focal import pixel_focal
-from mmseg_spwc.models.representatives import representatives, rotation_loss
+from mmseg_spwc.models.feature_replay import (
+    MemoryRotation,
+    classify,
+    replay_loss,
+)
+from mmseg_spwc.models.segmentors.continual_encoder_decoder import labels_of
 
 from .importance.step_data import once_through
 
@@ -78,11 +78,7 @@ def collect(student: nn.Module, loader: DataLoader, classes: Sequence[int],
 
 def rotate_memory(student: nn.Module, loader: DataLoader,
                   memory: FeatureMemory, stage: RotationStage) -> float:
-    r"""Stage 2: carry the memory over into the new network's features.
-
-    A feature m of class c becomes :math:`R_c (m - \mu_{prev}) +
-    \mu_{cur}`, where :math:`\mu` is the mean of all positions of the step's
-    images by the old and by the new network.
+    """Stage 2: carry the memory over into the new network's features.
 
     Args:
         student (nn.Module): The segmentor with its teacher, in eval mode.
@@ -93,23 +89,17 @@ def rotate_memory(student: nn.Module, loader: DataLoader,
     Returns:
         float: Mean loss of the last epoch.
     """
-    before, offset = _centres(student, loader)  # (D,) each
-    centred = memory.stacked() - before  # (K, N, D)
-    classes = torch.tensor(memory.classes, device=centred.device)
-    classifier = student.decode_head.conv_seg.to_conv().requires_grad_(False)
-    rotations = CayleyRotations(len(centred), len(offset)).to(centred)
+    rotation = MemoryRotation(
+        memory, *_centres(student, loader),
+        student.decode_head.conv_seg.to_conv(), stage.mix)
 
     def loss_of(inputs: Tensor, labels: Tensor) -> Tensor:
-        old, current = representatives(
-            decoder_map(student.teacher, inputs) - before[:, None, None],
-            decoder_map(student, inputs) - offset[:, None, None], centred)
-        rotated = rotations(old)  # (K, B, D)
-        logits = classify(classifier, rotated + offset)
-        return rotation_loss(rotated, current, logits, classes, stage.mix)
+        return rotation(
+            decoder_map(student.teacher, inputs), decoder_map(student, inputs))
 
-    optimizer = torch.optim.Adam(rotations.parameters(), stage.lr)
+    optimizer = torch.optim.Adam(rotation.rotations.parameters(), stage.lr)
     loss = _minimise(student, loader, loss_of, optimizer, stage.epochs)
-    memory.replace(rotations(centred) + offset)
+    memory.replace(rotation.carried())
     return loss
 
 
@@ -117,9 +107,6 @@ def train_classifiers(student: nn.Module, loader: DataLoader,
                       memory: FeatureMemory,
                       stage: ClassifierStage) -> float:
     """Stage 3: train the pixel classifiers alone, with the memory's help.
-
-    Focal loss on labels whose background is what the old network sees there,
-    plus ALI on the background, plus cross entropy on the whole memory.
 
     Args:
         student (nn.Module): The segmentor with its teacher, in eval mode.
@@ -138,13 +125,11 @@ def train_classifiers(student: nn.Module, loader: DataLoader,
         with torch.no_grad():
             old_logits = student.teacher.tapped_forward(inputs).logits
         logits, old_logits = (
-            resize(x, labels.shape[1:], None, 'bilinear',
-                   student.align_corners) for x in (logits, old_logits))
-        filled = old_logits.argmax(1).where(labels == 0, labels)
-        replay = functional.cross_entropy(
-            classify(classifier, kept[None])[0], kept_labels)
-        return (pixel_focal(logits, filled) + stage.mem * replay +
-                stage.ali * adaptive_logit(logits, old_logits, labels))
+            student.upsample(x, labels.shape[1:])
+            for x in (logits, old_logits))
+        return replay_loss(
+            logits, old_logits, labels, classify(classifier, kept[None])[0],
+            kept_labels, stage.ali, stage.mem)
 
     optimizer = torch.optim.SGD(
         classifier.parameters(), stage.lr, momentum=0.9, weight_decay=1e-4)
@@ -155,11 +140,6 @@ def train_classifiers(student: nn.Module, loader: DataLoader,
 def decoder_map(model: nn.Module, inputs: Tensor) -> Tensor:
     """The map that the classifier reads, (B, D, h, w), as a constant."""
     return model.tapped_forward(inputs).features[-2]
-
-
-def classify(classifier: nn.Module, features: Tensor) -> Tensor:
-    """Logits (K, M, C) of features (K, M, D) by a 1x1 convolution."""
-    return classifier(features.mT[..., None])[..., 0].mT
 
 
 def _minimise(student: nn.Module, loader: DataLoader, loss_of,
@@ -197,9 +177,7 @@ def _prepared(student: nn.Module, batches) -> Iterator:
     """Images (B, 3, H, W) and labels (B, H, W) of batches."""
     for batch in batches:
         batch = student.data_preprocessor(batch, training=True)
-        labels = torch.stack(
-            [s.gt_sem_seg.data.squeeze(0) for s in batch['data_samples']])
-        yield batch['inputs'], labels
+        yield batch['inputs'], labels_of(batch['data_samples'])
 
 
 def _centres(student: nn.Module, loader: DataLoader) -> Tensor:

@@ -6,12 +6,16 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmseg_spwc.models.losses.box_norm import box_gram, box_norm
+from mmseg_spwc.models.losses.pooled_norms import (
+    box_gram,
+    box_norm,
+    channel_norm,
+)
 
 WINDOWS = (4, 8, 12, 16, 20, 24)
 
 
-def direct(delta, windows):
+def box_pooled(delta, windows):
     pooled = [F.avg_pool2d(delta, k, 1, k // 2) for k in windows]
     norms = [p.flatten(1).norm(dim=1) for p in pooled]
     return sum(norms) / len(norms)
@@ -25,7 +29,7 @@ def test_equals_pooling_for_any_size_and_window(height, width, windows):
     delta = torch.randn(
         2, 3, height, width, dtype=torch.float64, requires_grad=True)
     weight = torch.tensor([1., -2.], dtype=torch.float64)
-    got, expected = box_norm(delta, windows), direct(delta, windows)
+    got, expected = box_norm(delta, windows), box_pooled(delta, windows)
     torch.testing.assert_close(got, expected)
     torch.testing.assert_close(
         torch.autograd.grad(got @ weight, delta),
@@ -41,7 +45,8 @@ def test_float32_is_accurate(kind):
         'smooth': 1 + 0.01 * delta,
         'nearly_zero': 1e-8 * delta
     }[kind].requires_grad_()
-    got, expected = box_norm(delta, WINDOWS), direct(delta.double(), WINDOWS)
+    got = box_norm(delta, WINDOWS)
+    expected = box_pooled(delta.double(), WINDOWS)
     torch.testing.assert_close(got.double(), expected, rtol=1e-5, atol=0)
     gradient, = torch.autograd.grad(got.sum(), delta)
     reference, = torch.autograd.grad(expected.sum(), delta)
@@ -77,3 +82,27 @@ def test_matrices_are_cached_and_fit_for_training():
         first = box_gram(5, 4, torch.device('cpu'), torch.float32)
     assert not first.is_inference()
     assert box_gram(5, 4, torch.device('cpu'), torch.float32) is first
+
+
+def channel_pooled(delta):
+    pooled = F.avg_pool2d(delta.transpose(1, 2), (3, 1), 1, (1, 0))
+    assert pooled.transpose(1, 2).shape == delta.shape
+    return pooled.flatten(1).norm(dim=1)
+
+
+def test_equals_pooling_of_channels():
+    weight = torch.tensor([1., -2.], dtype=torch.float64)
+    for channels in (1, 2, 3, 8):
+        delta = torch.randn(
+            2, channels, 3, 5, dtype=torch.float64, requires_grad=True)
+        got, expected = channel_norm(delta), channel_pooled(delta)
+        torch.testing.assert_close(got, expected)
+        torch.testing.assert_close(
+            torch.autograd.grad(got @ weight, delta),
+            torch.autograd.grad(expected @ weight, delta))
+
+
+def test_zero_has_zero_gradient_over_channels():
+    delta = torch.zeros(2, 3, 4, 4, requires_grad=True)
+    channel_norm(delta).sum().backward()
+    assert torch.equal(delta.grad, torch.zeros(2, 3, 4, 4))

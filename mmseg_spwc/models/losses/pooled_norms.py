@@ -1,4 +1,4 @@
-"""The L2 norm of box-filtered maps, without filtering them.
+"""The L2 norms of pooled maps and their gradients, without pooling.
 
 The average pool of window k, stride 1 and zero padding is linear and
 separable: it maps a (H, W) map D to P_h D P_w^T with banded matrices P. Its
@@ -8,12 +8,17 @@ norm needs only the Gram matrices G = P^T P,
 
 and G_h D G_w, over the norm, is also the gradient. So two small products per
 window give value and gradient together, whatever the size of the window.
+
+The mean over neighbouring channels is a symmetric map S, so that the gradient
+of ||S D|| is S S D over the norm: the same cheap sum a second time.
 """
 import functools
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+
+from .feature_maps import image_norm
 
 
 def box_norm(delta: Tensor, windows: Sequence[int]) -> Tensor:
@@ -83,3 +88,40 @@ def box_gram(size: int, window: int, device: torch.device,
         offset = torch.arange(size) - starts.unsqueeze(1)
         pool = ((offset >= 0) & (offset < window)).double() / window
         return (pool.T @ pool).to(device, dtype)
+
+
+def channel_norm(delta: Tensor) -> Tensor:
+    """Norm of the mean over 3 channels, stride 1, zeros around.
+
+    Args:
+        delta (Tensor): (B, C, H, W).
+
+    Returns:
+        Tensor: (B,), with a gradient of zero where the norm is zero.
+    """
+    return _ChannelNorm.apply(delta)
+
+
+class _ChannelNorm(torch.autograd.Function):
+
+    @staticmethod
+    def forward(ctx, delta: Tensor) -> Tensor:
+        summed = _sum_neighbours(delta)
+        norm = image_norm(summed) / 3
+        ctx.save_for_backward(summed, norm)
+        return norm
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output: Tensor) -> Tensor:
+        summed, norm = ctx.saved_tensors
+        scale = torch.where(norm > 0, grad_output / (9 * norm), 0)
+        return _sum_neighbours(summed).mul_(scale.view(-1, 1, 1, 1))
+
+
+def _sum_neighbours(x: Tensor) -> Tensor:
+    """Sum of the channels c - 1, c and c + 1, (B, C, H, W)."""
+    total = x.clone()
+    total[:, 1:] += x[:, :-1]
+    total[:, :-1] += x[:, 1:]
+    return total
