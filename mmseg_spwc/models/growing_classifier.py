@@ -5,7 +5,20 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from .step_channels import checked_channels
+
+def checked_channels(channels: Sequence[int]) -> tuple:
+    """Return the channels of every step, or say why they cannot be.
+
+    Args:
+        channels (Sequence[int]): Channels added by each step. A later step
+            may add none (domain-incremental learning).
+    """
+    channels = tuple(channels)
+    if not channels or channels[0] < 1 or min(channels) < 0:
+        raise ValueError(
+            'channels must hold the channels added by each step, at least '
+            f'one in the first and none negative, but got {channels}.')
+    return channels
 
 
 class GrowingClassifier(nn.Module):
@@ -24,12 +37,12 @@ class GrowingClassifier(nn.Module):
 
     def __init__(self, in_channels: int, channels: Sequence[int]) -> None:
         super().__init__()
-        channels = checked_channels(channels)
+        self.channels = checked_channels(channels)
         self.in_channels = in_channels
-        self.channels = channels
-        self.out_channels = sum(channels)
+        self.out_channels = sum(self.channels)
         self.convs = nn.ModuleList(
-            nn.Conv2d(in_channels, added, 1) for added in channels if added)
+            nn.Conv2d(in_channels, added, 1) for added in self.channels
+            if added)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map features (B, in_channels, H, W) to (B, out_channels, H, W)."""
@@ -85,38 +98,6 @@ class GrowingClassifier(nn.Module):
         conv.weight.copy_(torch.cat([c.weight for c in self.convs]))
         conv.bias.copy_(torch.cat([c.bias for c in self.convs]))
         return conv
-
-    @classmethod
-    @torch.no_grad()
-    def from_conv(cls, conv: nn.Conv2d,
-                  channels: Sequence[int]) -> 'GrowingClassifier':
-        """Split one plain 1x1 convolution with bias into steps.
-
-        Args:
-            conv: The convolution.
-            channels: Channels of each step; they add up to the
-                convolution's.
-
-        Returns:
-            A classifier that computes the same.
-        """
-        if conv.kernel_size != (1, 1) or conv.groups != 1 or conv.bias is None:
-            raise ValueError('Only a 1x1 convolution with bias and a single '
-                             f'group can be split into steps, not {conv}.')
-        if sum(channels) != conv.out_channels:
-            raise ValueError(
-                f'The steps {tuple(channels)} add up to {sum(channels)} '
-                f'channels, but the convolution has {conv.out_channels}.')
-        grown = cls(conv.in_channels, channels).to(conv.weight)
-        sizes = [part.out_channels for part in grown.convs]
-        for part, weight, bias in zip(
-                grown.convs,
-                conv.weight.split(sizes),
-                conv.bias.split(sizes),
-                strict=True):
-            part.weight.copy_(weight)
-            part.bias.copy_(bias)
-        return grown
 
 
 def grow_head(head: nn.Module, channels: Sequence[int]) -> GrowingClassifier:

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .step_channels import checked_channels
+from .growing_classifier import checked_channels
 
 # where MMPretrain's heads keep their last layer: LinearClsHead,
 # StackedLinearClsHead, VisionTransformerClsHead
@@ -27,12 +27,11 @@ class GrowingLinear(nn.Module):
 
     def __init__(self, in_features: int, channels: Sequence[int]) -> None:
         super().__init__()
-        channels = checked_channels(channels)
+        self.channels = checked_channels(channels)
         self.in_features = in_features
-        self.channels = channels
-        self.out_features = sum(channels)
+        self.out_features = sum(self.channels)
         self.linears = nn.ModuleList(
-            nn.Linear(in_features, added) for added in channels if added)
+            nn.Linear(in_features, added) for added in self.channels if added)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map features (B, in_features) to logits (B, out_features)."""

@@ -157,7 +157,7 @@ CONFIGS = [Row(*row) for row in (
         model=dict(losses=dict(kd=dict(type='KDLos')))),
      'step 1: KDLos is not in the'),
     ('loss that asks for the unknown', loss_of_the_moon,
-     "asks for 'moon', which no .* provides; known are"),
+     "asks for 'moon', which a .* does not provide; known"),
     ('distillation at step 0', distil_at_once,
      "'kd' compares with the previous model.*move it to method.later"),
     ('unknown part of a step to run', digits_with(**{'method.run': 'lst'}),
