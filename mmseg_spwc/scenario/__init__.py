@@ -5,7 +5,7 @@ from .catalogue import (
     get_scenario,
     known_scenarios,
 )
-from .checks import SETTINGS, VOID
+from .checks import SETTINGS
 from .classification import ClassificationScenario
 from .classification_splits import (
     check_task_data,
@@ -27,7 +27,7 @@ from .segmentation_splits import (
 
 __all__ = [
     'ClassificationScenario', 'SETTINGS', 'Scenario', 'SegmentationScenario',
-    'VOID', 'build_scenario', 'check_task_data', 'domain_of',
+    'build_scenario', 'check_task_data', 'domain_of',
     'get_classification_scenario', 'get_scenario', 'hold_out',
     'in_new_words', 'known_scenarios', 'select_heldout', 'select_samples',
     'select_test', 'select_train', 'split_digest', 'split_heldout',
