@@ -44,6 +44,7 @@ if __name__ == '__main__':
         extras_require={
             'cls': requirements('cls'),
             'optional': requirements('optional'),
+            'ray': requirements('ray'),
             'tests': requirements('tests'),
             'trackers': requirements('trackers'),
             'web': requirements('web'),

@@ -12,6 +12,7 @@ MIM = Path(__file__).resolve().parent / '.mim'
 TOOLS = dict(
     train='train.py',
     test='test.py',
+    sweep='sweep.py',
     report='report.py',
     demo='run_demo.py',
     compare='analysis_tools/compare.py',

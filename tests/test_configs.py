@@ -19,7 +19,7 @@ from mmseg_spwc.scenario import build_scenario
 ROOT = Path(__file__).resolve().parents[1]
 LEAVES = sorted(
     str(path.relative_to(ROOT)) for path in ROOT.glob('configs/*/*.py')
-    if path.parent.name not in ('_base_', 'classification'))
+    if path.parent.name not in ('_base_', 'classification', 'sweeps'))
 FOLDERS = {
     'finetune': 'finetune', 'ewc': 'ewc', 'ewc-mib': 'ewc', 'lwf': 'lwf',
     'lwf-mc': 'lwf_mc', 'ilt': 'ilt', 'mib': 'mib', 'plop': 'plop',

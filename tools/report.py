@@ -2,8 +2,9 @@
 
     python tools/report.py work_dirs/a work_dirs/b ... -o report.html
 
-Everything is read from the runs' record.json, the test images also from
-their last weights and the data. The page is one file and needs no network.
+The folder of a sweep stands for the runs of its best settings. Everything is
+from the runs' record.json, the test images also from their last weights and
+the data. The page is one file and needs no network.
 """
 import argparse
 import sys
@@ -11,7 +12,8 @@ import sys
 
 def parse_args() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Write a report')
-    parser.add_argument('runs', nargs='+', help='work_dirs or record.json')
+    parser.add_argument(
+        'runs', nargs='+', help='work_dirs of runs or sweeps')
     parser.add_argument(
         '-o', '--out', default='report.html', help='the page to write')
     parser.add_argument(
@@ -27,18 +29,20 @@ def main() -> int:
     args = parse_args()
     from mmseg_spwc.apis.galleries import make_gallery
     from mmseg_spwc.errors import user_errors
+    from mmseg_spwc.sweep.aggregate import expand_sweeps
     from mmseg_spwc.utils.files import write_text
     from mmseg_spwc.visualization.report import render
     from mmseg_spwc.visualization.runs import compare, load_runs
     from mmseg_spwc.visualization.tables import headlines
     with user_errors():
-        runs, problems = load_runs(args.runs)
+        folders, sweeps = expand_sweeps(args.runs)
+        runs, problems = load_runs(folders)
     for problem in problems:
         print(f'left out: {problem}', file=sys.stderr)
     comparisons = compare(runs)
     galleries = {c.title: make_gallery(c, args.images)
                  for c in comparisons} if args.images > 0 else {}
-    write_text(args.out, render(comparisons, galleries, problems))
+    write_text(args.out, render(comparisons, galleries, problems, sweeps))
     print(f'report: {args.out}')
     for comparison in comparisons:
         for line in headlines(comparison):

@@ -102,9 +102,10 @@ def check_values(cfg: Mapping) -> None:
         raise ConfigError(f'crop_size is {crop!r}: give the side of the '
                           'crops, a whole number above 0.')
     run = cfg['method'].get('run')
-    if run not in (None, 'last'):
-        raise ConfigError(f"method.run is {run!r}: it can be 'last', to "
-                          'train the last step alone; else leave it out.')
+    if run not in (None, 'first', 'last'):
+        raise ConfigError(f"method.run is {run!r}: it can be 'first' or "
+                          "'last', to train that step alone; else leave it "
+                          'out.')
     if cfg.get('self_paced') and not ratio:
         raise ConfigError('self_paced needs scores on a held-out slice: set '
                           'heldout.ratio above 0, such as 0.1.')

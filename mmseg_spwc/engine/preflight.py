@@ -26,10 +26,10 @@ def plan_steps(cfg: Config, scenario: Scenario, steps: list) -> dict:
         steps (list[int]): The steps that will run.
 
     Returns:
-        dict: ``images``, the counts by role of every step; ``facts`` for
-        the record's scenario; ``self_paced``, how spWC decides at every
-        step; and ``log_processor``, which makes the step's log processor
-        config.
+        dict: ``images``, the counts by role of every step; ``iterations``
+        of every step; ``facts`` for the record's scenario; ``self_paced``,
+        how spWC decides at every step; and ``log_processor``, which makes
+        the step's log processor config.
     """
     with input_errors('config'):
         configs = {
@@ -45,6 +45,7 @@ def plan_steps(cfg: Config, scenario: Scenario, steps: list) -> dict:
     }
     return dict(
         images=counts,
+        iterations=lengths,
         facts=facts,
         self_paced={step: choice_of(cfg) for step, cfg in configs.items()},
         log_processor=functools.partial(_log_processor, steps, lengths))

@@ -78,9 +78,10 @@ class ContinualRunner:
 
     @property
     def steps(self) -> list:
-        """The steps that the method trains: all, or only the last."""
+        """The steps that are trained: all, or the first or last alone."""
         steps = list(range(self.scenario.num_steps))
-        return steps[-1:] if self.cfg.method.get('run') == 'last' else steps
+        alone = dict(first=steps[:1], last=steps[-1:])
+        return alone.get(self.cfg.method.get('run'), steps)
 
     def train(self) -> Record:
         """Run every step that is not finished yet.

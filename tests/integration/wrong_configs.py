@@ -161,7 +161,7 @@ CONFIGS = [Row(*row) for row in (
     ('distillation at step 0', distil_at_once,
      "'kd' compares with the previous model.*move it to method.later"),
     ('unknown part of a step to run', digits_with(**{'method.run': 'lst'}),
-     "method.run is 'lst': it can be 'last'"),
+     "method.run is 'lst': it can be 'first' or 'last'"),
     ('seed in words', digits_with(**{'randomness.seed': 'x'}),
      "seed is 'x': give a whole number"),
 )]

@@ -105,6 +105,11 @@ class ConsolidationHook(Hook):
         self._model: nn.Module | None = None
         self._loaded: dict = {}
 
+    @property
+    def trains_first_step(self) -> bool:
+        """Whether the hook takes part in the training of step 0."""
+        return self.importance.along_the_path
+
     def set_priorities(self, v: Sequence[float]) -> None:
         """Weight the penalty of every earlier step, from now on."""
         self._priorities = list(v)

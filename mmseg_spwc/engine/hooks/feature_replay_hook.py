@@ -70,6 +70,7 @@ class FeatureReplayHook(Hook):
 
     # before what measures or stores the weights of the finished step
     priority = 'ABOVE_NORMAL'
+    trains_first_step = False  # it only collects when step 0 is done
 
     def __init__(self,
                  memory_size: int = 1000,

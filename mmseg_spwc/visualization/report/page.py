@@ -11,6 +11,8 @@ from plotly.offline import get_plotlyjs
 from ..gallery import Gallery
 from ..palette import colour
 from ..runs import Comparison, Run
+from ..scores import Spread
+from ..table_formats import Column
 from ..tables import comparison_table, headlines
 from .images import label_map, legend, photo, rows
 from .lines import cost_charts, loss_charts, score_charts
@@ -60,7 +62,8 @@ def environment() -> jinja2.Environment:
 
 def render(comparisons: Sequence[Comparison],
            galleries: Mapping[str, Gallery] | None = None,
-           problems: Sequence[str] = ()) -> str:
+           problems: Sequence[str] = (),
+           sweeps: Sequence[Mapping] = ()) -> str:
     """Write the page.
 
     Args:
@@ -69,6 +72,8 @@ def render(comparisons: Sequence[Comparison],
         galleries (Mapping[str, Gallery], optional): Test images by the
             title of their comparison.
         problems (Sequence[str]): What could not be read.
+        sweeps (Sequence[Mapping]): Contents of ``sweep.json`` whose best
+            runs are among those compared.
 
     Returns:
         str: HTML, with plotly.js inside.
@@ -79,6 +84,8 @@ def render(comparisons: Sequence[Comparison],
         parts=parts,
         colour=colour,
         problems=[*problems, *_unfinished(comparisons)],
+        sweeps=sweeps,
+        score=lambda value: Column('').text(Spread(**value)),
         # only files of this package and of plotly are taken as they are
         style=Markup((TEMPLATES / 'style.css').read_text()),
         script=Markup((TEMPLATES / 'page.js').read_text()),

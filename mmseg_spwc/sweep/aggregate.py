@@ -1,0 +1,164 @@
+"""What a sweep leaves behind: ``sweep.json``.
+
+Every run, and for every setting mean and deviation over its seeds. The best
+setting of a method on a scenario is chosen by the held-out score; test
+scores are reported and choose nothing.
+"""
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from mmseg_spwc.errors import RecordError
+from mmseg_spwc.record import Record
+from mmseg_spwc.utils.files import write_text
+from mmseg_spwc.visualization.scores import (
+    final_score,
+    is_classification,
+    spread,
+)
+
+FILE_NAME = 'sweep.json'
+SCHEMA = 'mmseg_spwc.sweep'
+VERSION = 1
+
+
+def held_out_score(record: Record | None) -> float | None:
+    """The score that selects: after the last step, on the held-out slice.
+
+    For segmentation the mean IoU over all classes, for classification the
+    mean accuracy over the tasks.
+    """
+    kpi = record.steps[-1].get('kpi') if record and record.steps else None
+    if kpi is None:
+        return None
+    return spread(kpi['step' if is_classification(record) else 'class']).mean
+
+
+def describe_run(record: Record | None) -> dict:
+    """Return the scores and the time of a run."""
+    finished = record is not None and record.content['status'] == 'finished'
+    return dict(
+        finished=finished,
+        held_out=held_out_score(record) if finished else None,
+        test=final_score(record) if finished else None,
+        wall_time=sum(s['cost']['wall_time'] for s in record.steps)
+        if record else 0.)
+
+
+def aggregate(name: str, select: str | None, runs: Sequence[Mapping]) -> dict:
+    """Put the runs of a sweep together.
+
+    Args:
+        name (str): Name of the sweep.
+        select (str, optional): The score that selects.
+        runs (Sequence[Mapping]): With ``name``, ``group``, ``method``,
+            ``scenario``, ``setting``, ``seed``, ``folder`` and those of
+            :func:`describe_run`.
+
+    Returns:
+        dict: The content of ``sweep.json``.
+    """
+    groups: dict = {}
+    for run in runs:
+        groups.setdefault(run['group'], []).append(run)
+    settings = [_setting(members) for members in groups.values()]
+    for place in {(s['method'], s['scenario']) for s in settings}:
+        rivals = [s for s in settings
+                  if (s['method'], s['scenario']) == place]
+        best = choose(rivals)
+        if best is not None:
+            best['best'] = True
+    return dict(schema=SCHEMA, version=VERSION, name=name, select=select,
+                settings=settings, runs=[dict(run) for run in runs])
+
+
+def _setting(members: Sequence[Mapping]) -> dict:
+    done = [run for run in members if run['finished']]
+    return dict(
+        name=members[0]['group'],
+        **{key: members[0][key] for key in ('method', 'scenario', 'setting')},
+        seeds=[run['seed'] for run in done],
+        missing=[run['seed'] for run in members if not run['finished']],
+        held_out=spread([run['held_out'] for run in done])._asdict(),
+        test=spread([run['test'] for run in done])._asdict(),
+        best=False)
+
+
+def choose(settings: Sequence[dict]) -> dict | None:
+    """Return the setting with the highest held-out mean.
+
+    One whose seeds are not all finished is no rival of one whose are. A
+    single setting needs no score to be chosen.
+    """
+    done = [s for s in settings if s['seeds']]
+    done = [s for s in done if not s['missing']] or done
+    if len(settings) == 1:
+        return done[0] if done else None
+    known = [s for s in done if s['held_out']['mean'] is not None]
+    return max(known, key=lambda s: s['held_out']['mean'], default=None)
+
+
+def write_aggregate(content: Mapping, folder: Path) -> None:
+    write_text(folder / FILE_NAME, json.dumps(content, indent=1) + '\n')
+
+
+def is_aggregate(path: str | Path) -> bool:
+    """Whether a path is a sweep's folder or its ``sweep.json``."""
+    path = Path(path)
+    return path.name == FILE_NAME or (path / FILE_NAME).is_file()
+
+
+def read_aggregate(path: str | Path) -> dict:
+    """Read and check a ``sweep.json``.
+
+    Args:
+        path (str | Path): The file, or the folder that holds it.
+
+    Returns:
+        dict: Its content, with the folders of the runs made complete.
+
+    Raises:
+        RecordError: If it is missing, broken or of another version.
+    """
+    path = Path(path)
+    path = path / FILE_NAME if path.is_dir() else path
+    try:
+        content = json.loads(path.read_text(encoding='utf-8'))
+        if content['schema'] != SCHEMA or content['version'] != VERSION:
+            raise RecordError(
+                f'{path} is not a sweep of version {VERSION}: use the '
+                'release that wrote it.')
+        for run in content['runs']:
+            run['folder'] = str(path.parent / run['folder'])
+        _ = [s['best'] for s in content['settings']]
+    except OSError as error:
+        raise RecordError(f'{path} cannot be read: {error.strerror}.'
+                          ) from error
+    except (json.JSONDecodeError, KeyError, RecursionError,
+            TypeError) as error:
+        raise RecordError(f'{path} is broken ({error}): run the sweep again, '
+                          'which writes it anew.') from error
+    return content
+
+
+def expand_sweeps(paths: Sequence[str | Path]) -> tuple[list, list]:
+    """Put the runs of a sweep's best settings in its place.
+
+    Args:
+        paths (Sequence[str | Path]): Folders of runs or of sweeps, or the
+            ``record.json`` or ``sweep.json`` there.
+
+    Returns:
+        tuple[list, list]: Paths of runs, and the sweeps that were found.
+    """
+    folders, sweeps = [], []
+    for path in paths:
+        if not is_aggregate(path):
+            folders.append(path)
+            continue
+        content = read_aggregate(path)
+        best = {s['name'] for s in content['settings'] if s['best']}
+        folders += [run['folder'] for run in content['runs']
+                    if run['group'] in best and run['finished']]
+        sweeps.append(content)
+    return folders, sweeps

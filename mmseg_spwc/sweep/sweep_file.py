@@ -1,0 +1,202 @@
+"""A sweep file: what to run, read and checked.
+
+It is a Python config of MMEngine with these names; those that begin with an
+underscore are the user's own:
+
+===============  =====================================================
+``methods``      by name: a config, or ``dict(config=, grid=,
+                 cfg_options=, step_0=)``; paths start at the sweep file
+``scenarios``    names, or dicts of keys of ``scenario``; by default
+                 that of each config
+``seeds``        whole numbers, by default 0
+``grid``         values by config key, for all methods
+``cfg_options``  overrides for all methods
+``select``       the score that chooses among the grid's settings
+``resources``    ``cpus`` and ``gpus`` of one trial
+``retries``      how often a trial that died is tried again
+``work_dir``     by default ``work_dirs/sweeps/<name>``
+===============  =====================================================
+"""
+import difflib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from pathlib import Path
+
+from mmengine.config import Config
+
+from mmseg_spwc.compat import CONFIGS
+from mmseg_spwc.errors import ConfigError
+
+KEYS = ('methods', 'scenarios', 'seeds', 'grid', 'cfg_options', 'select',
+        'resources', 'retries', 'work_dir')
+METHOD_KEYS = ('config', 'grid', 'cfg_options', 'step_0')
+# what may select, and the kind of problem that has it
+SELECT = {'held-out mIoU': 'segmentation',
+          'held-out accuracy': 'classification'}
+# keys that a grid must leave to others
+TAKEN = dict(scenario='scenarios', randomness='seeds')
+
+
+@dataclass(frozen=True)
+class Method:
+    """One entry of ``methods``.
+
+    Args:
+        name (str): Its key.
+        config (str): Path of the config.
+        grid (dict): Lists of values by config key.
+        options (dict): Overrides of the config.
+        step_0 (str, optional): Name of the method whose step 0 it takes.
+    """
+    name: str
+    config: str
+    grid: dict
+    options: dict
+    step_0: str | None = None
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep file with all defaults filled in; fields as in the file."""
+    name: str
+    methods: tuple
+    scenarios: tuple
+    seeds: tuple
+    select: str | None
+    cpus: float
+    gpus: float
+    retries: int
+    work_dir: str
+
+
+def read_sweep(path: str | Path) -> Sweep:
+    """Read and check a sweep file.
+
+    Raises:
+        ConfigError: If it is missing, cannot be read, or has a wrong key or
+            value.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ConfigError(f'There is no sweep at {path}.')
+    try:
+        given = Config.fromfile(path).to_dict()
+    except Exception as error:  # a config is a program: it may raise any
+        raise ConfigError(f'{path} cannot be read ({type(error).__name__}: '
+                          f'{error}): correct it.') from error
+    return parse_sweep(given, path)
+
+
+def parse_sweep(given: Mapping, path: Path) -> Sweep:
+    """Check the names and values of a sweep file."""
+    given = {k: v for k, v in given.items() if not k.startswith('_')}
+    check_names(given, KEYS, f'{path}')
+    if not given.get('methods'):
+        raise ConfigError(f"{path} has no methods: add methods=dict(name="
+                          "'path of a config', ...).")
+    resources = dict(_dict(given, 'resources'))
+    check_names(resources, ('cpus', 'gpus'), 'resources')
+    sweep = Sweep(
+        name=path.stem,
+        methods=tuple(
+            _method(name, value, given, path.parent)
+            for name, value in _dict(given, 'methods').items()),
+        scenarios=tuple(map(_scenario, given.get('scenarios') or [{}])),
+        seeds=tuple(given.get('seeds') or [0]),
+        select=given.get('select'),
+        cpus=resources.get('cpus', 1),
+        gpus=resources.get('gpus', 0),
+        retries=given.get('retries', 2),
+        work_dir=given.get('work_dir') or f'work_dirs/sweeps/{path.stem}')
+    _check_values(sweep)
+    return sweep
+
+
+def check_names(given: Mapping, known: tuple, where: str) -> None:
+    """Refuse a name that is not known, and say which is near to it."""
+    for key in given:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, 1)
+            hint = f' (did you mean {near[0]!r}?)' if near else ''
+            raise ConfigError(f'Unknown name {key!r} in {where}{hint}: known '
+                              f'are {", ".join(known)}.')
+
+
+def _method(name: str, value: object, given: Mapping,
+            folder: Path) -> Method:
+    where = f'methods.{name}'
+    value = dict(config=value) if isinstance(value, str) else value
+    if not isinstance(value, Mapping) or not value.get('config'):
+        raise ConfigError(f'{where} has no config: give its path, or '
+                          'dict(config=..., grid=...).')
+    check_names(value, METHOD_KEYS, where)
+    path = _find(value['config'], folder)
+    if not path.is_file():
+        raise ConfigError(f'{where}: there is no config at {path}; paths '
+                          'start at the folder of the sweep file.')
+    grid = {**_dict(given, 'grid'), **_dict(value, 'grid')}
+    for key, values in grid.items():
+        if not isinstance(values, (list, tuple)) or not values:
+            raise ConfigError(f'The grid of {where} needs a list of values '
+                              f'for {key!r}, not {values!r}.')
+        if key.partition('.')[0] in TAKEN:
+            raise ConfigError(f'The grid of {where} varies {key!r}: use '
+                              f'{TAKEN[key.partition(".")[0]]} for that.')
+    options = {**_dict(given, 'cfg_options'), **_dict(value, 'cfg_options')}
+    return Method(name, str(path), grid, options, value.get('step_0'))
+
+
+def _find(config: str, folder: Path) -> Path:
+    package, mark, name = config.partition('::')
+    if mark and package == 'mmseg_spwc':  # as in _base_
+        return Path(CONFIGS, name)
+    return Path(os.path.normpath(folder / config))
+
+
+def _scenario(value: object) -> dict:
+    if isinstance(value, str):
+        return dict(name=value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise ConfigError(f'scenarios holds {value!r}: give names such as '
+                      "'15-1', or dicts such as dict(name='15-1', "
+                      "setting='disjoint').")
+
+
+def _dict(given: Mapping, key: str) -> Mapping:
+    value = given.get(key) or {}
+    if not isinstance(value, Mapping):
+        raise ConfigError(f'{key} is {value!r}: give a dict.')
+    return value
+
+
+def _check_values(sweep: Sweep) -> None:
+    names = [method.name for method in sweep.methods]
+    for method in sweep.methods:
+        if method.step_0 not in (None, *names):
+            raise ConfigError(
+                f'methods.{method.name}.step_0 is {method.step_0!r}: give '
+                f'the name of another method here ({", ".join(names)}).')
+    for seed in sweep.seeds:
+        if not isinstance(seed, Integral) or seed < 0:
+            raise ConfigError(f'seeds holds {seed!r}: give whole numbers '
+                              'from 0 on.')
+    if sweep.select not in (None, *SELECT):
+        raise ConfigError(f'select is {sweep.select!r}: give one of '
+                          f'{", ".join(map(repr, SELECT))}. Test scores '
+                          'select nothing.')
+    if sweep.select is None and any(
+            len(values) > 1 for m in sweep.methods
+            for values in m.grid.values()):
+        raise ConfigError('A grid needs a score that chooses: add select= '
+                          f'one of {", ".join(map(repr, SELECT))}.')
+    for name, least in (('cpus', 0.01), ('gpus', 0)):
+        value = getattr(sweep, name)
+        if not isinstance(value, Real) or value < least:
+            raise ConfigError(f'resources.{name} is {value!r}: give a number '
+                              f'{"above" if least else "from"} 0.')
+    if not isinstance(sweep.retries, Integral) or sweep.retries < 0:
+        raise ConfigError(f'retries is {sweep.retries!r}: give a whole '
+                          'number from 0 on.')

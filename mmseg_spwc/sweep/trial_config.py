@@ -1,0 +1,175 @@
+"""From a trial to the config that is trained, and what can be told of it."""
+import argparse
+import difflib
+import hashlib
+import json
+import pprint
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from mmengine.config import Config
+from mmengine.registry import init_default_scope
+
+from mmseg_spwc.engine.launch import load_config
+from mmseg_spwc.engine.optim.consolidated import Consolidated
+from mmseg_spwc.engine.preflight import plan_steps
+from mmseg_spwc.engine.provenance import PLACES, config_hash
+from mmseg_spwc.engine.sequence import ContinualRunner
+from mmseg_spwc.engine.step_config import checkpoint_path, step_config
+from mmseg_spwc.errors import ConfigError, input_errors
+from mmseg_spwc.record import FILE_NAME, Record
+from mmseg_spwc.registry import HOOKS, OPTIM_WRAPPERS
+from mmseg_spwc.utils.files import write_text
+
+from .plan import Trial
+from .sweep_file import SELECT
+
+
+def trial_config(trial: Trial, folder: Path) -> Config:
+    """Return the whole config of a trial.
+
+    Args:
+        trial (Trial): The trial.
+        folder (Path): Its work_dir.
+
+    Raises:
+        ConfigError: If the config cannot be read, or the grid varies a key
+            that it does not have.
+    """
+    args = argparse.Namespace(
+        config=trial.method.config,
+        cfg_options=trial.options,
+        work_dir=str(folder))
+    cfg = load_config(args)
+    plain = cfg.to_dict()
+    for key in trial.setting:
+        if not _has(plain, key):
+            near = difflib.get_close_matches(key, list(_keys(plain)), 1)
+            hint = f' (did you mean {near[0]!r}?)' if near else ''
+            raise ConfigError(
+                f'The grid varies {key!r}, which {trial.method.config} does '
+                f'not have{hint}. If it shall be new, give it a value in '
+                'cfg_options first.')
+    with input_errors(f'grid of {trial.name}'):
+        cfg.merge_from_dict(trial.setting)
+    return cfg
+
+
+def _has(cfg: Mapping, key: str) -> bool:
+    for word in key.split('.'):
+        if isinstance(cfg, (list, tuple)):
+            cfg = dict(enumerate(cfg))
+            word = int(word) if word.isdigit() else word
+        if not isinstance(cfg, Mapping) or word not in cfg:
+            return False
+        cfg = cfg[word]
+    return True
+
+
+def _keys(cfg: Mapping, before: str = '') -> Iterator[str]:
+    for key, value in cfg.items():
+        yield f'{before}{key}'
+        if isinstance(value, Mapping):
+            yield from _keys(value, f'{before}{key}.')
+
+
+def check_trial(cfg: Config, select: str | None) -> dict[int, int]:
+    """Find what is wrong with parts, data or selection before training.
+
+    Args:
+        cfg (Config): The config of a trial.
+        select (str, optional): The score that selects.
+
+    Returns:
+        dict[int, int]: Iterations of every step.
+    """
+    runner = ContinualRunner(cfg)
+    problem = runner.scenario.problem
+    if select and SELECT[select] != problem:
+        raise ConfigError(f'select is {select!r}, but the problem is '
+                          f'{problem}.')
+    if select and not (cfg.get('heldout') or {}).get('ratio'):
+        raise ConfigError('select needs scores on a held-out slice: set '
+                          'heldout.ratio above 0, such as 0.1.')
+    init_default_scope(cfg.get('default_scope', 'mmseg'))
+    with input_errors('data'):
+        return plan_steps(cfg, runner.scenario, runner.steps)['iterations']
+
+
+def first_step_key(cfg: Config) -> str | None:
+    """Tell apart what trains step 0.
+
+    Two trials with equal keys train the same weights at step 0: the configs
+    of that step are equal but for places, for what later steps of the
+    scenario hold, and for hooks that only measure when a step is done
+    (``trains_first_step = False``) with the optimiser wrapper they need.
+
+    Returns:
+        str | None: 12 hex digits; None if step 0 is not trained at all.
+    """
+    runner = ContinualRunner(cfg)
+    if 0 not in runner.steps:
+        return None
+    init_default_scope(cfg.get('default_scope', 'mmseg'))
+    with input_errors('config'):
+        step = step_config(cfg, runner.scenario, 0).to_dict()
+        step['custom_hooks'] = [
+            hook for hook in step['custom_hooks']
+            if getattr(HOOKS.build(dict(hook)), 'trains_first_step', True)
+        ]
+    kind = OPTIM_WRAPPERS.get(step['optim_wrapper']['type'])
+    step['optim_wrapper']['type'] = next(
+        base for base in kind.__mro__
+        if not issubclass(base, Consolidated)).__name__
+    facts = {k: v for k, v in step.items() if k not in PLACES}
+    facts = _replace(facts, runner.scenario.to_dict(),
+                     runner.scenario.base_hash)
+    text = json.dumps(facts, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _replace(value: object, old: object, new: object) -> object:
+    """Put ``new`` wherever ``old`` stands inside dicts and lists."""
+    if value == old:
+        return new
+    if isinstance(value, Mapping):
+        return {k: _replace(v, old, new) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_replace(v, old, new) for v in value]
+    return value
+
+
+def read_record(folder: Path, cfg: Config | None = None) -> Record | None:
+    """Return the record of a run, or None if it has none yet.
+
+    Args:
+        folder (Path): The run's work_dir.
+        cfg (Config, optional): Its config, if it must be that of the record.
+
+    Raises:
+        ConfigError: If the record is that of another config.
+    """
+    if not (folder / FILE_NAME).exists():
+        return None
+    record = Record.read(folder)
+    if cfg is not None and \
+            record.content['run']['config_hash'] != config_hash(cfg):
+        raise ConfigError(
+            f'{folder} holds a run of another config than the sweep has now: '
+            'remove that folder, or choose another --work-dir. Nothing was '
+            'changed.')
+    return record
+
+
+def write_config(cfg: Config, path: Path) -> None:
+    """Write a config as a file that ``tools/train.py`` takes."""
+    lines = [
+        f'{key} = {pprint.pformat(value, width=79, sort_dicts=False)}'
+        for key, value in cfg.to_dict().items()
+    ]
+    write_text(path, '\n'.join(lines) + '\n')
+
+
+def first_step_weights(folder: Path) -> str:
+    """Where a run keeps the weights of its step 0."""
+    return checkpoint_path(str(folder), 0)

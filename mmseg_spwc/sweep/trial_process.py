@@ -1,0 +1,116 @@
+"""What Ray runs for a trial: a training process, on whatever machine.
+
+Ray sends these functions to its workers by value, so that a worker need not
+import torch only to wait for a process; nothing of this project is imported
+here.
+"""
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+LOG = 'train.log'
+ATTEMPTS = 'attempts.txt'
+STOPPED = 75  # the run was asked to stop and can go on
+MEND = (2, 3, 4)  # codes of a run that would end in the same way again
+PATIENCE = 60  # seconds for an earlier process to end
+
+
+def run_trial(job: dict, first_step: str | None = None) -> str | None:
+    """Train until the process ends.
+
+    Args:
+        job (dict): ``folder``; ``command``, words behind the Python
+            interpreter; ``env``, variables to set; ``cwd``.
+        first_step (str, optional): What came of the shared step 0; Ray
+            waits for it.
+
+    Returns:
+        str | None: Why the trial failed, where a repetition would not help;
+        None if it is finished.
+
+    Raises:
+        ChildProcessError: If the process died; Ray tries again, and
+            ``--resume`` goes on where it was.
+    """
+    if first_step is not None:
+        return f'its step 0 failed: {first_step}'
+    folder = Path(job['folder'])
+    free_the_folder(folder)
+    with (folder / ATTEMPTS).open('a') as attempts:
+        attempts.write(f'{time.time():.0f} {socket.gethostname()} '
+                       f'{os.getpid()}\n')
+    with (folder / LOG).open('ab') as log:
+        begin = log.seek(0, os.SEEK_END)
+        process = subprocess.Popen(
+            [sys.executable, *job['command']], stdin=subprocess.DEVNULL,
+            stdout=log, stderr=log, cwd=job['cwd'],
+            env=dict(os.environ, **job['env']), start_new_session=True,
+            preexec_fn=_die_with_parent)
+        try:
+            code = process.wait()
+        except BaseException:  # the driver cancels
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
+            raise
+    if code == 0:
+        return None
+    reason = last_words(folder / LOG, begin, code)
+    if code in MEND:
+        return reason
+    raise ChildProcessError(reason)
+
+
+def free_the_folder(folder: Path) -> None:
+    """See that no earlier process of this trial is in the way.
+
+    One sweep holds the folder, and Ray starts a trial again only when it has
+    lost the worker, with which the process dies. So a lock from another
+    machine is a remnant; a process of this machine is waited for.
+    """
+    lock = folder / 'run.lock'
+    for _ in range(PATIENCE):
+        try:
+            owner = json.loads(lock.read_text())
+            if owner['host'] != socket.gethostname():
+                lock.unlink()
+                return
+            os.kill(owner['pid'], 0)  # asks only
+        except (OSError, ValueError, KeyError, TypeError):
+            return
+        time.sleep(1)
+
+
+def last_words(log: Path, begin: int, code: int) -> str:
+    """Return why a process ended.
+
+    Args:
+        log (Path): Where it wrote.
+        begin (int): Where its words begin there.
+        code (int): Its exit code.
+    """
+    if code == STOPPED:
+        return 'it was asked to stop'
+    if code < 0:
+        return f'it was ended by signal {-code}'
+    with log.open('rb') as file:
+        file.seek(0, os.SEEK_END)
+        file.seek(max(file.tell() - 10_000, begin))
+        lines = file.read().decode(errors='replace').split('\n')
+    lines = [line.strip() for line in lines if line.strip()]
+    told = [line for line in lines if line.startswith('error: ')]
+    words = (told or lines or ['nothing was written'])[-1]
+    return words.removeprefix('error: ')
+
+
+def _die_with_parent() -> None:
+    """Let a process that lost its worker end (Linux only)."""
+    if sys.platform == 'linux':
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG

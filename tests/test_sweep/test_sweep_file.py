@@ -1,0 +1,98 @@
+"""What a sweep file may hold, and what is said of a wrong one."""
+import pytest
+
+from mmseg_spwc.errors import ConfigError
+from mmseg_spwc.sweep.sweep_file import read_sweep
+
+
+@pytest.fixture
+def sweep_file(tmp_path):
+    """Write a sweep file beside two configs."""
+    for name in ('a', 'b'):
+        (tmp_path / f'{name}.py').write_text('')
+
+    def write(text):
+        path = tmp_path / 'mine.py'
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_defaults(sweep_file, tmp_path):
+    sweep = read_sweep(sweep_file("methods = dict(a='a.py')"))
+    assert [m.name for m in sweep.methods] == ['a']
+    assert sweep.methods[0].config == str(tmp_path / 'a.py')
+    assert (sweep.scenarios, sweep.seeds, sweep.select) == (({}, ), (0, ),
+                                                            None)
+    assert (sweep.cpus, sweep.gpus, sweep.retries) == (1, 0, 2)
+    assert sweep.work_dir == 'work_dirs/sweeps/mine'
+
+
+def test_everything(sweep_file):
+    sweep = read_sweep(sweep_file('''
+_mine = [1, 2]
+methods = dict(
+    a='a.py',
+    b=dict(config='b.py', grid={'x.y': _mine, 'z': [3]},
+           cfg_options={'n': 2}, step_0='a'))
+grid = {'z': [1, 2, 3]}
+cfg_options = {'n': 1, 'm': 1}
+scenarios = ['15-1', dict(name='10-1', setting='disjoint')]
+seeds = [3, 4]
+select = 'held-out mIoU'
+resources = dict(cpus=4, gpus=0.5)
+retries = 0
+work_dir = 'there'
+'''))
+    a, b = sweep.methods
+    assert a.grid == {'z': [1, 2, 3]}
+    assert b.grid == {'z': [3], 'x.y': [1, 2]}
+    assert (a.options, b.options) == (dict(n=1, m=1), dict(n=2, m=1))
+    assert (a.step_0, b.step_0) == (None, 'a')
+    assert sweep.scenarios == (
+        dict(name='15-1'), dict(name='10-1', setting='disjoint'))
+    assert (sweep.seeds, sweep.cpus, sweep.gpus) == ((3, 4), 4, 0.5)
+    assert (sweep.retries, sweep.work_dir) == (0, 'there')
+
+
+METHODS = "methods = dict(a='a.py')\n"
+
+
+@pytest.mark.parametrize('text, message', [
+    ('', 'has no methods'),
+    (METHODS + 'sede = [1]', "Unknown name 'sede'.*did you mean 'seeds'"),
+    ("methods = dict(a=dict(config='a.py', gird={}))",
+     "Unknown name 'gird' in methods.a.*'grid'"),
+    ("methods = dict(a='c.py')", 'no config at .*c.py'),
+    ("methods = dict(a=3)", 'methods.a has no config'),
+    (METHODS + "resources = dict(cpu=1)", "'cpu' in resources.*'cpus'"),
+    (METHODS + "resources = dict(cpus=0)", 'resources.cpus is 0'),
+    (METHODS + "resources = 3", 'resources is 3: give a dict'),
+    (METHODS + "seeds = ['x']", "seeds holds 'x'"),
+    (METHODS + "retries = -1", 'retries is -1'),
+    (METHODS + "scenarios = [15]", 'scenarios holds 15'),
+    (METHODS + "select = 'mIoU'", "select is 'mIoU'.*Test scores select no"),
+    (METHODS + "grid = {'x': [1, 2]}", 'needs a score that chooses'),
+    (METHODS + "grid = {'x': 3}", "list of values for 'x', not 3"),
+    (METHODS + "grid = {'randomness.seed': [1]}", 'use seeds for that'),
+    (METHODS + "grid = {'scenario.name': ['x']}", 'use scenarios for that'),
+    ("methods = dict(a=dict(config='a.py', step_0='c'))",
+     "methods.a.step_0 is 'c'"),
+    ('methods = dict(', 'cannot be read'),
+    ('raise OSError("no")', 'cannot be read'),
+])
+def test_mistakes(sweep_file, text, message):
+    with pytest.raises(ConfigError, match=message):
+        read_sweep(sweep_file(text))
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(ConfigError, match='There is no sweep at .*x.py'):
+        read_sweep(tmp_path / 'x.py')
+
+
+def test_configs_of_the_package_are_named_as_bases_are(sweep_file):
+    leaf = 'classification/ewc/ewc_mlp_permuted-digits.py'
+    sweep = read_sweep(sweep_file(f"methods = dict(a='mmseg_spwc::{leaf}')"))
+    assert sweep.methods[0].config.endswith(leaf)

@@ -1,0 +1,81 @@
+"""Run methods x scenarios x seeds x grids on Ray, and compare them.
+
+    python tools/sweep.py SWEEP [--work-dir D] [--dry-run]
+        [--address auto|HOST:PORT] [--cpus N] [--gpus N]
+
+A sweep file is a Python config, see docs/sweeps.md. The same command goes on
+with a sweep that was interrupted; finished trials are not repeated.
+"""
+import argparse
+import dataclasses
+import subprocess
+import sys
+
+
+def parse_args() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='Run a sweep')
+    parser.add_argument('sweep', help='sweep file')
+    parser.add_argument('--work-dir', help='folder for all trials')
+    parser.add_argument(
+        '--dry-run', action='store_true',
+        help='check everything, list the trials and estimate the time')
+    parser.add_argument(
+        '--address', help='Ray cluster: auto or HOST:PORT (default: start '
+        'Ray on this machine)')
+    parser.add_argument(
+        '--cpus', type=int, help='CPUs to use on this machine (default: all)')
+    parser.add_argument(
+        '--gpus', type=int, help='GPUs to use on this machine (default: all)')
+    return parser.parse_args()
+
+
+def main() -> int:
+    args = parse_args()
+    import mmseg_spwc  # noqa: F401
+    from mmseg_spwc.errors import user_errors
+    from mmseg_spwc.sweep.sweep_file import read_sweep
+    with user_errors():
+        sweep = read_sweep(args.sweep)
+        if args.work_dir:
+            sweep = dataclasses.replace(sweep, work_dir=args.work_dir)
+        return show(sweep, args) if args.dry_run else run(sweep, args)
+
+
+def show(sweep, args: argparse.Namespace) -> int:
+    from mmseg_spwc.sweep.dry_run import describe
+    from mmseg_spwc.sweep.prepare import prepare
+    print(describe(prepare(sweep), args.cpus, args.gpus))
+    return 0
+
+
+def run(sweep, args: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from mmseg_spwc.engine.safety.lock import run_lock
+    from mmseg_spwc.sweep.driver import connected, require_ray, run_sweep
+    from mmseg_spwc.sweep.prepare import prepare
+    require_ray()
+    console = Console(file=sys.stdout)
+    with run_lock(sweep.work_dir):
+        plan = prepare(sweep)
+        with connected(args.address, args.cpus, args.gpus):
+            rows = run_sweep(plan, console)
+    failed = [row for row in rows if row.state == 'failed']
+    for row in failed:
+        print(f'failed: {row.name}: {row.reason} '
+              f'({plan.trial_folder(row.name) / "train.log"})',
+              file=sys.stderr)
+    if len(failed) < len(rows):
+        report(plan.folder)
+    return 1 if failed else 0
+
+
+def report(folder) -> None:
+    """Write the page that compares the best settings."""
+    from mmseg_spwc.cli import MIM
+    subprocess.run([sys.executable, MIM / 'tools' / 'report.py', folder,
+                    '-o', folder / 'report.html'], check=False)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
