@@ -41,7 +41,11 @@ def add_guards(out: Config) -> None:
 def _steady_workers(out: Config) -> None:
     for name in ('train_dataloader', 'val_dataloader', 'test_dataloader'):
         loader = out.get(name)
-        if not loader or not loader.get('num_workers'):
+        if not loader:
+            continue
+        if not loader.get('num_workers'):
+            for option in ('persistent_workers', 'prefetch_factor'):
+                loader.pop(option, None)  # torch refuses them here
             continue
         quiet = loader.pop('disable_subprocess_warning', False)
         loader.setdefault('worker_init_fn', dict(

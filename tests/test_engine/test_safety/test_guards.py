@@ -51,6 +51,14 @@ def test_other_loops_are_left_alone():
         == 'Mine'
 
 
+def test_no_workers_take_no_options_of_workers():
+    loader = dict(num_workers=0, persistent_workers=True, prefetch_factor=2)
+    cfg = guarded(train_dataloader=loader)
+    assert dict(cfg.train_dataloader) == dict(num_workers=0)
+    kept = guarded(train_dataloader=dict(loader, num_workers=2))
+    assert kept.train_dataloader.persistent_workers
+
+
 def test_workers_survive_the_first_sigterm_only():
     cfg = guarded(
         train_dataloader=dict(
