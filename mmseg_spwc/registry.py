@@ -20,12 +20,12 @@ from mmengine.registry import VISBACKENDS as MMENGINE_VISBACKENDS
 from mmengine.registry import Registry
 
 
-def _child(parent: Registry, location: str) -> Registry:
+def _child(parent: Registry, *locations: str) -> Registry:
     return Registry(
         parent.name,
         parent=parent,
         scope='mmseg_spwc',
-        locations=[f'mmseg_spwc.{location}'])
+        locations=[f'mmseg_spwc.{location}' for location in locations])
 
 
 DATASETS = _child(MMENGINE_DATASETS, 'datasets')
@@ -33,8 +33,8 @@ TRANSFORMS = _child(MMENGINE_TRANSFORMS, 'datasets')
 DATA_SAMPLERS = _child(MMENGINE_DATA_SAMPLERS, 'datasets')
 FUNCTIONS = _child(MMENGINE_FUNCTIONS, 'datasets')
 MODELS = _child(MMENGINE_MODELS, 'models')
-METRICS = _child(MMENGINE_METRICS, 'evaluation.metrics')
-EVALUATOR = _child(MMENGINE_EVALUATOR, 'evaluation.metrics')
+METRICS = _child(MMENGINE_METRICS, 'evaluation.iou', 'evaluation.accuracy')
+EVALUATOR = _child(MMENGINE_EVALUATOR, 'evaluation.accuracy')
 RUNNERS = _child(MMENGINE_RUNNERS, 'engine')
 HOOKS = _child(MMENGINE_HOOKS, 'engine')
 LOOPS = _child(MMENGINE_LOOPS, 'engine')

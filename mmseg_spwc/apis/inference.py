@@ -9,7 +9,7 @@ from mmengine.config import Config
 from mmengine.dataset import pseudo_collate
 from mmseg.datasets.transforms import PackSegInputs
 
-from mmseg_spwc.datasets.pixels import PixelOrders
+from mmseg_spwc.datasets.batches import PixelOrders
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.scenario import build_scenario
 from mmseg_spwc.visualization.report import StepView

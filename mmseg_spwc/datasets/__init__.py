@@ -1,7 +1,6 @@
 """How the samples of one step are read."""
 from .ade_with_void import ADE20KWithVoid
-from .batch_augment import BatchRandomFlip, BatchRandomShift
-from .collate import collate_batches
+from .batches import BatchRandomFlip, BatchRandomShift
 from .continual_cls import ContinualClsDataset
 from .continual_seg import ContinualSegDataset
 from .images import (
@@ -11,9 +10,13 @@ from .images import (
     InMemoryImages,
     TinyImageNet,
 )
-from .samplers import SeededInfiniteSampler, SeededSampler
+from .loading import (
+    SeededInfiniteSampler,
+    SeededSampler,
+    collate_batches,
+    steady_worker_init,
+)
 from .shapes import ShapesDataset
-from .steady_worker import steady_worker_init
 from .transforms import AreaRandomResizedCrop, MapLabels, ShortSideCentreCrop
 
 __all__ = [

@@ -16,10 +16,8 @@ from mmseg_spwc.scenario import (
 from mmseg_spwc.structures import BatchSamples
 from mmseg_spwc.utils.random_state import seeded
 
-from .counter_random import counter_uniforms
-from .images import is_source, load_source
-from .pixels import PixelOrders
-from .sample_source import SampleSource
+from .batches import PixelOrders, counter_uniforms
+from .images import SampleSource, is_source, load_source
 
 ROLES = ('train', 'heldout', 'test')
 
@@ -33,7 +31,7 @@ class ContinualClsDataset(Dataset):
     data_samples=BatchSamples)``. Any other data set is read image by image
     through its own pipeline; its ``DataSample`` gets the channel as
     ``gt_label`` and the field ``task``. Augmentation depends on seed, epoch
-    and sample alone (see :mod:`mmseg_spwc.datasets.samplers`).
+    and sample alone (see :mod:`mmseg_spwc.datasets.loading`).
 
     Args:
         dataset (dict): Config of an image source, of an mmpretrain data set,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from mmengine.dataset import Compose
 from torch.utils.data import Dataset
 
+from mmseg_spwc.errors import naming_files
 from mmseg_spwc.registry import DATASETS
 from mmseg_spwc.scenario import (
     Scenario,
@@ -17,7 +18,6 @@ from mmseg_spwc.scenario import (
 from mmseg_spwc.utils.random_state import seeded
 
 from .class_index import image_names, load_class_index
-from .sample_error import naming_files
 
 NO_IMAGE = ('The data set {} holds no image. Check data_root, ann_file and '
             'img_suffix.')
@@ -30,7 +30,7 @@ class ContinualSegDataset(Dataset):
     It builds the given mmseg data set, keeps the images that belong to the
     step, and maps labels to the step's channels right behind
     ``LoadAnnotations``. Augmentation is seeded per sample and epoch (see
-    :mod:`mmseg_spwc.datasets.samplers`).
+    :mod:`mmseg_spwc.datasets.loading`).
 
     Args:
         dataset (dict): Config of an mmseg data set or of a ``ConcatDataset``

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from mmseg_spwc.datasets.images import CifarImages
-from mmseg_spwc.datasets.images.safe_pickle import load_arrays
+from mmseg_spwc.datasets.images.cifar import load_arrays
 
 
 class OldPickler(pickle._Pickler):

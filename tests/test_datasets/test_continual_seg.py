@@ -151,7 +151,6 @@ def test_concatenated_parts_work_as_one(make, shapes_root):
 @pytest.mark.parametrize('world_size', [1, 2, 3])
 def test_an_epoch_has_the_same_batches_for_any_number_of_processes(
         make, monkeypatch, world_size):
-    from mmseg_spwc.datasets import samplers
     dataset, total = make(1), 6
     alone = [i for i, _ in SeededSampler(dataset, seed=3)]
     expected = [set(alone[i:i + total])
@@ -160,7 +159,7 @@ def test_an_epoch_has_the_same_batches_for_any_number_of_processes(
     for rank in range(world_size):
         monkeypatch.setattr('mmengine.dataset.sampler.get_dist_info',
                             lambda rank=rank: (rank, world_size))
-        ranks.append([i for i, _ in samplers.SeededSampler(dataset, seed=3)])
+        ranks.append([i for i, _ in SeededSampler(dataset, seed=3)])
     each = total // world_size
     batches = [
         set().union(*(set(r[i:i + each]) for r in ranks))

@@ -2,9 +2,8 @@
 import pytest
 
 from mmseg_spwc.datasets.continual_seg import ContinualSegDataset
-from mmseg_spwc.datasets.sample_error import naming_files
-from mmseg_spwc.datasets.sample_source import SampleSource
-from mmseg_spwc.errors import SampleError
+from mmseg_spwc.datasets.images import SampleSource, source
+from mmseg_spwc.errors import SampleError, naming_files
 
 INFO = dict(img_path='a.jpg', seg_map_path='a.png', reduce_zero_label=False)
 
@@ -52,7 +51,6 @@ class Broken:
 
 
 def test_classification_names_a_vanished_image(monkeypatch):
-    from mmseg_spwc.datasets import sample_source
-    monkeypatch.setattr(sample_source.DATASETS, 'build', lambda c: Broken())
+    monkeypatch.setattr(source.DATASETS, 'build', lambda c: Broken())
     with pytest.raises(SampleError, match='sample of 1.jpg'):
         SampleSource(dict(type='x'))[1]

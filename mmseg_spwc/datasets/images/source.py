@@ -1,12 +1,14 @@
-"""What all sources have in common, and how a process loads each once."""
+"""Where images come from: one tensor in memory, or file by file."""
 import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from mmseg_spwc.errors import naming_files
 from mmseg_spwc.registry import DATASETS
 
 SPLITS = ('train', 'test')
@@ -41,6 +43,70 @@ class ImageSource:
 
     def __len__(self) -> int:
         return len(self.images)
+
+
+@DATASETS.register_module()
+class InMemoryImages(ImageSource):
+    """All images of an mmpretrain data set as its pipeline yields them.
+
+    The pipeline runs once, so it should not be random; batched augmentation
+    (:mod:`mmseg_spwc.datasets.batches`) takes its place.
+
+    Args:
+        dataset (dict): Config of the data set. Its pipeline ends with
+            ``PackInputs`` and makes images of one size.
+        data_root (str, optional): Takes the place of the data set's own.
+    """
+
+    def __init__(self, dataset: dict, data_root: str | None = None) -> None:
+        if data_root is not None:
+            dataset = dict(dataset, data_root=data_root)
+        built = DATASETS.build(dict(dataset))
+        images, labels = [], []
+        for index in range(len(built)):
+            sample = built[index]
+            images.append(_image(sample, index))
+            labels.append(sample['data_samples'].gt_label.reshape(-1))
+        sizes = sorted({tuple(image.shape) for image in images})
+        if len(sizes) != 1:
+            raise ValueError(
+                f'The images have the shapes {sizes[:4]}: give the pipeline '
+                'a Resize (and crop) to one size, or use the data set '
+                'without InMemoryImages.')
+        super().__init__(
+            torch.stack(images), torch.cat(labels).long(),
+            built.metainfo['classes'])
+
+
+class SampleSource:
+    """Data sets of MMPretrain that are read one image at a time.
+
+    Args:
+        config (Mapping): Config of an mmpretrain data set, or a
+            ``ConcatDataset`` of them in ``datasets``.
+    """
+
+    def __init__(self, config: Mapping) -> None:
+        configs = config.get('datasets') or [config]
+        self.datasets = [DATASETS.build(c) for c in configs]
+        labels = [_labels(d) for d in self.datasets]
+        sizes = [len(part) for part in labels]
+        self.labels = np.concatenate(labels)
+        self.parts = np.repeat(np.arange(len(sizes)), sizes)
+        self.starts = np.cumsum([0, *sizes[:-1]])
+
+    @property
+    def metainfo(self) -> dict:
+        return self.datasets[0].metainfo
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, index: int) -> dict:
+        part = self.parts[index]
+        dataset, place = self.datasets[part], int(index - self.starts[part])
+        with naming_files(dataset.get_data_info(place)):
+            return dataset[place]
 
 
 def is_source(config: Mapping) -> bool:
@@ -109,3 +175,26 @@ def find_file(root: str | Path, names: Sequence[str], what: str) -> Path:
     raise FileNotFoundError(
         f'{what} is not complete: put {" or ".join(names)} into {root}, or '
         'set data_root to the folder that holds it.')
+
+
+def _image(sample: dict, index: int) -> Tensor:
+    image = sample.get('inputs')
+    if image is None or image.dtype != torch.uint8:
+        raise ValueError(
+            f'Image {index} is no uint8 tensor under the key inputs: end the '
+            'pipeline with PackInputs, and leave normalisation to the data '
+            'preprocessor.')
+    return image
+
+
+def _labels(dataset) -> np.ndarray:
+    if not hasattr(dataset, 'get_gt_labels'):
+        raise TypeError(
+            f'{type(dataset).__name__} is no mmpretrain data set: it has no '
+            'get_gt_labels().')
+    labels = np.asarray(dataset.get_gt_labels())
+    if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
+        raise ValueError(
+            f'{type(dataset).__name__} has labels of shape {labels.shape} '
+            f'and type {labels.dtype}: one class id an image is needed.')
+    return labels.astype(np.int64)

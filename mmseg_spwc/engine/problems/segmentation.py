@@ -13,7 +13,7 @@ from mmseg_spwc.datasets.continual_seg import (
     insert_label_map,
     pipeline_of,
 )
-from mmseg_spwc.evaluation.segmentation import group_means, step_means
+from mmseg_spwc.evaluation.iou import group_means, step_means
 from mmseg_spwc.scenario import Scenario
 
 from .problem import Problem, parts_of

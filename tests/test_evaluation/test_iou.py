@@ -5,8 +5,11 @@ import numpy as np
 import pytest
 import torch
 
-from mmseg_spwc.evaluation.metrics import ContinualIoUMetric
-from mmseg_spwc.evaluation.segmentation import group_means, step_means
+from mmseg_spwc.evaluation.iou import (
+    ContinualIoUMetric,
+    group_means,
+    step_means,
+)
 
 
 def sample(prediction, label, path='x.png'):

@@ -1,12 +1,13 @@
-"""Accuracy on every task of a sequence."""
+"""Accuracy on every task of a sequence, counted by whole batches."""
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from mmengine.dist import all_reduce
-from mmengine.evaluator import BaseMetric
+from mmengine.evaluator import BaseMetric, Evaluator
 from torch import Tensor
 
-from mmseg_spwc.registry import METRICS
+from mmseg_spwc.registry import EVALUATOR, METRICS
 from mmseg_spwc.scenario import build_scenario
 from mmseg_spwc.structures import BatchSamples
 
@@ -65,6 +66,32 @@ class TaskAccuracy(BaseMetric):
         }
 
 
+@EVALUATOR.register_module()
+class BatchEvaluator(Evaluator):
+    """``Evaluator`` that takes a batch apart only for those who need it.
+
+    A classifier of small images returns the samples of a batch as one
+    :class:`BatchSamples`. Metrics with ``whole_batches`` get it as it is;
+    for others, such as MMPretrain's, it is taken apart into samples.
+    """
+
+    def process(self,
+                data_samples: Sequence,
+                data_batch: Any | None = None) -> None:
+        everyone = self.metrics
+        whole = [
+            m for m in everyone if getattr(m, 'whole_batches', False)
+        ]
+        try:
+            self.metrics = whole
+            super().process(data_samples, data_batch)
+            self.metrics = [m for m in everyone if m not in whole]
+            if self.metrics:
+                super().process(_apart(data_samples), data_batch)
+        finally:
+            self.metrics = everyone
+
+
 def count_hits(tasks: Tensor, hits: Tensor, num_tasks: int) -> Tensor:
     """Count hits and samples of every task.
 
@@ -91,3 +118,10 @@ def _outcome(samples: BatchSamples | dict) -> tuple[Tensor, Tensor]:
     hits = samples['pred_score'].argmax().reshape(-1) == label
     return torch.as_tensor(samples['task'], device=label.device).reshape(
         -1), hits
+
+
+def _apart(data_samples: Sequence) -> list:
+    samples = []
+    for item in data_samples:
+        samples.extend(item if isinstance(item, BatchSamples) else [item])
+    return samples

@@ -4,11 +4,12 @@ import pytest
 import torch
 from scipy import stats
 
-from mmseg_spwc.datasets.batch_augment import (
+from mmseg_spwc.datasets.batches import (
     BatchRandomFlip,
     BatchRandomShift,
+    counter_uniforms,
+    splitmix64,
 )
-from mmseg_spwc.datasets.counter_random import counter_uniforms, splitmix64
 
 MASK = 2**64 - 1
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mmpretrain.structures import DataSample
 
-from mmseg_spwc.evaluation.metrics.task_accuracy import (
+from mmseg_spwc.evaluation.accuracy import (
     TaskAccuracy,
     count_hits,
 )

@@ -1,0 +1,141 @@
+"""Changes of a whole batch of small images at once.
+
+:class:`PixelOrders` makes an image another task's; the others augment. Each
+of them takes images and as many uniform random numbers per sample as its
+``draws`` says, and draws none itself: a generator gives numbers in the order
+of asking, so a sample's augmentation would depend on who was drawn before it.
+:func:`counter_uniforms` makes the number a hash of seed, epoch, sample and
+draw: equal in whatever batch, process or worker.
+
+The work is done by numpy, which copies rows of bytes several times faster
+than torch does.
+"""
+import numpy as np
+import torch
+from numpy.lib.stride_tricks import sliding_window_view
+from torch import Tensor
+from torch.nn import functional as F
+
+from mmseg_spwc.registry import TRANSFORMS
+from mmseg_spwc.scenario import ClassificationScenario
+
+# of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
+# Generators", OOPSLA 2014)
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+
+
+class PixelOrders:
+    """Pixel orders of the first tasks of a permuted scenario.
+
+    Args:
+        scenario (ClassificationScenario): A scenario with ``permute``.
+        num_tasks (int): How many tasks.
+        size (int): Number of pixels of an image.
+    """
+
+    def __init__(self, scenario: ClassificationScenario, num_tasks: int,
+                 size: int) -> None:
+        self.size = size
+        self.orders = [
+            scenario.permutation(t, size) for t in range(num_tasks)
+        ]
+
+    def __call__(self, images: Tensor, tasks: Tensor) -> Tensor:
+        """Permute the pixels of every image as its task does.
+
+        Args:
+            images (Tensor): (B, C, H, W).
+            tasks (Tensor): (B,).
+        """
+        flat = images.flatten(2).numpy()  # (B, C, P)
+        if flat.shape[2] != self.size:
+            raise ValueError(
+                f'An image has {flat.shape[2]} pixels, others {self.size}: '
+                'a permuted scenario needs images of one size.')
+        out = np.empty_like(flat)
+        for task in tasks.unique().tolist():
+            rows = (tasks == task).numpy()
+            out[rows] = flat[rows].take(self.orders[task], axis=2)
+        return torch.from_numpy(out).view_as(images)
+
+
+@TRANSFORMS.register_module()
+class BatchRandomFlip:
+    """Mirror an image left to right.
+
+    Args:
+        prob (float): How likely. Defaults to 0.5.
+    """
+
+    draws = 1
+
+    def __init__(self, prob: float = 0.5) -> None:
+        if not 0 <= prob <= 1:
+            raise ValueError(f'prob is {prob}: give a number from 0 to 1.')
+        self.prob = prob
+
+    def __call__(self, images: Tensor, uniforms: Tensor) -> Tensor:
+        """Flip the images (B, C, H, W) whose number (B, 1) is low."""
+        chosen = (uniforms[:, 0] < self.prob).numpy()
+        flipped = images.numpy().copy()
+        flipped[chosen] = flipped[chosen][..., ::-1]
+        return torch.from_numpy(flipped)
+
+
+@TRANSFORMS.register_module()
+class BatchRandomShift:
+    """Move an image by whole pixels, with zeros where it was not.
+
+    The same as padding by ``padding`` and cropping the original size at a
+    random place.
+
+    Args:
+        padding (int): The farthest move. Defaults to 4.
+    """
+
+    draws = 2
+
+    def __init__(self, padding: int = 4) -> None:
+        if padding < 0:
+            raise ValueError(f'padding is {padding}: give 0 or more.')
+        self.padding = padding
+
+    def __call__(self, images: Tensor, uniforms: Tensor) -> Tensor:
+        """Move the images (B, C, H, W) by their numbers (B, 2)."""
+        padded = F.pad(images, (self.padding, ) * 4).numpy()
+        # a view of all crops, (B, C, 2p + 1, 2p + 1, H, W)
+        crops = sliding_window_view(padded, images.shape[2:], axis=(2, 3))
+        top, left = (uniforms * (2 * self.padding + 1)).long().numpy().T
+        return torch.from_numpy(crops[np.arange(len(images)), :, top, left])
+
+
+def splitmix64(state: np.ndarray) -> np.ndarray:
+    """First output of SplitMix64 from every state, uint64 of any shape."""
+    with np.errstate(over='ignore'):  # arithmetic is modulo 2^64
+        z = np.asarray(state, dtype=np.uint64) + _GAMMA
+        z = (z ^ (z >> np.uint64(30))) * _FIRST
+        z = (z ^ (z >> np.uint64(27))) * _SECOND
+    return z ^ (z >> np.uint64(31))
+
+
+def counter_uniforms(seed: int, epochs: np.ndarray, indices: np.ndarray,
+                     draws: int) -> np.ndarray:
+    """Uniform numbers in [0, 1) by seed, epoch, sample and draw.
+
+    Args:
+        seed (int): The seed, 0 or more.
+        epochs (np.ndarray): Epoch of every sample, (B, ) or a number.
+        indices (np.ndarray): Index of every sample, (B, ).
+        draws (int): How many numbers every sample needs.
+
+    Returns:
+        np.ndarray: float64, (B, draws).
+    """
+    state = splitmix64(np.uint64(seed))
+    for counter in (epochs, indices):
+        state = splitmix64(state ^ np.asarray(counter).astype(np.uint64))
+    counters = np.arange(draws, dtype=np.uint64)
+    state = splitmix64(state[:, None] ^ counters)  # (B, draws)
+    return (state >> np.uint64(11)) * 2.0**-53

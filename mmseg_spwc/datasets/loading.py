@@ -1,0 +1,92 @@
+"""What data loaders are given: samplers, collation and workers.
+
+MMEngine seeds a worker's random numbers once, so augmentation depends on the
+number of workers and of processes and does not survive a resume. The samplers
+here yield ``(index, epoch)``; :class:`ContinualSegDataset` seeds its
+augmentation from that pair, which makes a sample the same wherever and
+whenever it is drawn.
+"""
+import itertools
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from mmengine.dataset import (
+    DefaultSampler,
+    InfiniteSampler,
+    pseudo_collate,
+    worker_init_fn,
+)
+from mmengine.dist import get_rank
+
+from mmseg_spwc.registry import DATA_SAMPLERS, FUNCTIONS
+
+
+@DATA_SAMPLERS.register_module()
+class SeededSampler(DefaultSampler):
+    """``DefaultSampler`` that yields ``(index, epoch)``.
+
+    With several processes it drops the odd samples of an epoch, where
+    ``DefaultSampler`` repeats some: repeating can add a batch, and then an
+    epoch's length would depend on the number of processes.
+    """
+
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.round_up = False
+        self.num_samples = len(self.dataset) // self.world_size
+        self.total_size = self.num_samples * self.world_size
+
+    def __iter__(self) -> Iterator[tuple]:
+        return ((index, self.epoch) for index in super().__iter__())
+
+
+@DATA_SAMPLERS.register_module()
+class SeededInfiniteSampler(InfiniteSampler):
+    """``InfiniteSampler`` that yields ``(index, pass over the data)``."""
+
+    def _infinite_indices(self) -> Iterator[tuple]:
+        generator = torch.Generator()
+        generator.manual_seed(self.seed)
+        for epoch in itertools.count():
+            if self.shuffle:
+                order = torch.randperm(self.size, generator=generator)
+            else:
+                order = torch.arange(self.size)
+            for index in order.tolist():
+                yield index, epoch
+
+
+@FUNCTIONS.register_module()
+def collate_batches(batch: Any) -> Any:
+    """Let a batch pass that the data set has made as a whole.
+
+    Args:
+        batch (dict | list): What
+            :class:`~mmseg_spwc.datasets.ContinualClsDataset` gives for the
+            keys of a batch, or a list of samples, which are collated as
+            MMEngine does by default.
+    """
+    return batch if isinstance(batch, dict) else pseudo_collate(batch)
+
+
+@FUNCTIONS.register_module()
+def steady_worker_init(worker_id: int, num_workers: int, seed: int,
+                       **options) -> None:
+    """Seed a worker as MMEngine does, and let it survive one SIGTERM.
+
+    Schedulers and ``torchrun`` send SIGTERM to all processes of a job. If its
+    workers died at once, a run could not finish its iteration and save it.
+    They go when their loader does, or with a second SIGTERM.
+
+    Args:
+        worker_id (int): Number of the worker.
+        num_workers (int): How many there are.
+        seed (int): The step's seed.
+        **options: Others of MMEngine's ``worker_init_fn``.
+    """
+    worker_init_fn(worker_id, num_workers, get_rank(), seed, **options)
+    signal.signal(
+        signal.SIGTERM,
+        lambda number, frame: signal.signal(number, signal.SIG_DFL))
