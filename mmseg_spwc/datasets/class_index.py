@@ -28,7 +28,7 @@ def load_class_index(dataset, names: list, cache_dir: str | None) -> dict:
     """Return the label values present in every image of a data set.
 
     Scans all masks once with a progress bar, on the main process only, and
-    keeps the result in ``cache_dir``. What cannot be read, is no mask or
+    keeps the result in ``cache_dir``. What cannot be read, is not a mask or
     does not fit its image is an error.
 
     Args:

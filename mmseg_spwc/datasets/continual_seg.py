@@ -28,7 +28,7 @@ class ContinualSegDataset(Dataset):
     """The images and labels of one step.
 
     It builds the given mmseg data set, keeps the images that belong to the
-    step, and maps labels to the step's channels right behind
+    step, and maps labels to the step's channels right after
     ``LoadAnnotations``. Augmentation is seeded per sample and epoch (see
     :mod:`mmseg_spwc.datasets.loading`).
 
@@ -124,7 +124,7 @@ def index_of(source, config: dict, cache_dir: str | None) -> tuple:
 
 
 def check_label_values(index: dict, scenario: Scenario) -> None:
-    """Raise if any mask holds a value that is no label of the scenario."""
+    """Raise if any mask holds a value that is not a label of the scenario."""
     for name, values in index.items():
         scenario.check_labels(values, name)
 
@@ -156,7 +156,7 @@ def label_table(scenario: Scenario, step: int, role: str,
 
 
 def insert_label_map(pipeline: list, table: list) -> list:
-    """Insert ``MapLabels`` behind the transform that loads the masks."""
+    """Insert ``MapLabels`` after the transform that loads the masks."""
     loaders = [
         i for i, t in enumerate(pipeline)
         if str(t['type']).rpartition('.')[2] == 'LoadAnnotations'

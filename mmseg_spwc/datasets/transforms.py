@@ -14,7 +14,7 @@ class MapLabels(BaseTransform):
     """Turn the labels of a data set into the channels of a step.
 
     One look-up in a 256-entry table for the whole map. The step's data set
-    inserts this transform behind ``LoadAnnotations``.
+    inserts this transform after ``LoadAnnotations``.
 
     Args:
         table (Sequence[int]): The channel of every raw label value, see

@@ -22,7 +22,7 @@ from .scenario import Scenario, digest
 
 @dataclass(frozen=True)
 class ClassificationScenario(Scenario):
-    """A sequence of classification tasks, one a step.
+    """A sequence of classification tasks, one per step.
 
     A class id is the raw label. Channels are numbered in the order of
     learning: the classes of step 0 in the order written there, then those
@@ -35,7 +35,7 @@ class ClassificationScenario(Scenario):
             has a head of its own. ``class``: the classes are split, one head
             grows, the task is not known. ``domain``: all classes in every
             step, with other images.
-        steps: Class ids learnt at each step; for domains one label a step.
+        steps: Class ids learnt at each step; for domains one label per step.
         num_classes: Number of class ids.
         heads: ``shared`` or ``per_step`` (one for each). None takes
             ``per_step`` for the kind ``task`` and ``shared`` for the others.

@@ -173,7 +173,7 @@ CLASSIFICATION = [Row(*row) for row in (
     ('IDX file that ends in its header', idx_files({
         IMAGES: bytes([0, 0, 8, 3, 0])}), 'ends within its header: get'),
     ('wrong magic number', idx_files({LABELS: b'PK\3\4 a zip file'}),
-     'is no IDX file of bytes: it starts with 504b0304'),
+     'is not an IDX file of bytes: it starts with 504b0304'),
     ('broken gzip', lambda case: (
         (case.folder / f'{IMAGES}.gz').write_bytes(
             gzip.compress(idx(np.zeros((10, 4, 4), np.uint8)))[:-9]),

@@ -99,7 +99,7 @@ def load_arrays(path: str | Path) -> Any:
         path (str | Path): The file; strings of Python 2 become ``bytes``.
 
     Raises:
-        ValueError: The file is no pickle, or holds anything else.
+        ValueError: The file is not a pickle, or holds anything else.
     """
     with open(path, 'rb') as file:
         try:

@@ -68,7 +68,7 @@ def read_idx(path: str | Path) -> np.ndarray:
         raise ValueError(
             f'{path} is broken ({error}): get it anew.') from error
     if len(content) < 4 or content[:2] != b'\0\0' or content[2] != _UINT8:
-        raise ValueError(f'{path} is no IDX file of bytes: it starts with '
+        raise ValueError(f'{path} is not an IDX file of bytes: it starts with '
                          f'{content[:4].hex() or "nothing"}.')
     start = 4 + 4 * content[3]
     if len(content) < start:

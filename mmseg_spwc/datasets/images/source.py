@@ -120,7 +120,7 @@ def is_source(config: Mapping) -> bool:
 
 
 def load_source(config: Mapping) -> ImageSource:
-    """Build a source, or several behind each other, once per process.
+    """Build a source, or several in a row, once per process.
 
     The last few are kept, so that the steps of a sequence share the images.
 
@@ -143,7 +143,7 @@ def load_source(config: Mapping) -> ImageSource:
 
 
 def concatenate(sources: Sequence[ImageSource]) -> ImageSource:
-    """Put sources with images of one shape behind each other."""
+    """Put sources with images of one shape in a row."""
     shapes = {tuple(s.images.shape[1:]) for s in sources}
     if len(shapes) != 1:
         raise ValueError(f'The images of the sources have the shapes '
@@ -181,7 +181,7 @@ def _image(sample: dict, index: int) -> Tensor:
     image = sample.get('inputs')
     if image is None or image.dtype != torch.uint8:
         raise ValueError(
-            f'Image {index} is no uint8 tensor under the key inputs: end the '
+            f'Image {index} is not a uint8 tensor under the key inputs: end the '
             'pipeline with PackInputs, and leave normalisation to the data '
             'preprocessor.')
     return image
@@ -190,11 +190,11 @@ def _image(sample: dict, index: int) -> Tensor:
 def _labels(dataset) -> np.ndarray:
     if not hasattr(dataset, 'get_gt_labels'):
         raise TypeError(
-            f'{type(dataset).__name__} is no mmpretrain data set: it has no '
+            f'{type(dataset).__name__} is not an mmpretrain data set: it has no '
             'get_gt_labels().')
     labels = np.asarray(dataset.get_gt_labels())
     if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
         raise ValueError(
             f'{type(dataset).__name__} has labels of shape {labels.shape} '
-            f'and type {labels.dtype}: one class id an image is needed.')
+            f'and type {labels.dtype}: one class id per image is needed.')
     return labels.astype(np.int64)
