@@ -119,8 +119,8 @@ def _is_finished(root: Path, parameters: dict) -> bool:
         return False
     if not (root / RECORD).is_file():
         raise FileExistsError(
-            f'{root} exists but is not a generated shapes dataset (no {RECORD} '
-            'in it); choose another folder or remove it.')
+            f'{root} exists but is not a generated shapes dataset (no '
+            f'{RECORD} in it); choose another folder or remove it.')
     found = json.loads((root / RECORD).read_text())
     wanted = dict(version=VERSION, parameters=parameters)
     present = {key: found[key] for key in wanted}

@@ -77,7 +77,7 @@ def test_missing_files_and_wrong_split(tmp_path):
 
 @pytest.mark.parametrize(('content', 'message'), [
     (b'', 'starts with nothing'),
-    (b'\0\0\x0d\1\0\0\0\1abcd', 'no IDX file of bytes'),
+    (b'\0\0\x0d\1\0\0\0\1abcd', 'not an IDX file of bytes'),
     (b'\0\0\x08\3\0\0', 'ends within its header'),
     (b'\0\0\x08\1\0\0\0\3ab', 'has 2 elements, but its header'),
     (b'\0\0\x08\1\0\0\0\3abcd', 'has 4 elements, but its header'),

@@ -95,7 +95,7 @@ def test_other_parameters_or_contents_are_refused(tmp_path, monkeypatch):
         generate_shapes(root, **SMALL)
     (tmp_path / 'other').mkdir()
     (tmp_path / 'other' / 'notes.txt').write_text('mine')
-    with pytest.raises(FileExistsError, match='no generated shapes dataset'):
+    with pytest.raises(FileExistsError, match='not a generated shapes'):
         generate_shapes(tmp_path / 'other', **SMALL)
 
 

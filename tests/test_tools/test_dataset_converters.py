@@ -254,7 +254,7 @@ def test_polygons_are_drawn_in_order(load):
 def test_an_unknown_label_is_told(load):
     with pytest.raises(KeyError, match='spaceship'):
         load('cityscapes').train_id('spaceship')
-    with pytest.raises(KeyError, match='no Cityscapes label'):
+    with pytest.raises(KeyError, match='not a Cityscapes label'):
         load('cityscapes').train_id('spaceshipgroup')
 
 

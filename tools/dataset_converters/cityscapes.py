@@ -75,8 +75,8 @@ def train_id(label: str) -> int | None:
     if label not in LABEL_IDS and label.endswith('group'):
         label = label.removesuffix('group')
     if label not in LABEL_IDS:
-        raise KeyError(f'{label!r} is not a Cityscapes label; is this file one '
-                       'of gtFine?')
+        raise KeyError(f'{label!r} is not a Cityscapes label; is this file '
+                       'one of gtFine?')
     value = LABEL_IDS[label][1]
     return None if value < 0 else value
 

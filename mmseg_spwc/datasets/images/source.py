@@ -181,17 +181,17 @@ def _image(sample: dict, index: int) -> Tensor:
     image = sample.get('inputs')
     if image is None or image.dtype != torch.uint8:
         raise ValueError(
-            f'Image {index} is not a uint8 tensor under the key inputs: end the '
-            'pipeline with PackInputs, and leave normalisation to the data '
-            'preprocessor.')
+            f'Image {index} is not a uint8 tensor under the key inputs: end '
+            'the pipeline with PackInputs, and leave normalisation to the '
+            'data preprocessor.')
     return image
 
 
 def _labels(dataset) -> np.ndarray:
     if not hasattr(dataset, 'get_gt_labels'):
         raise TypeError(
-            f'{type(dataset).__name__} is not an mmpretrain data set: it has no '
-            'get_gt_labels().')
+            f'{type(dataset).__name__} is not an mmpretrain data set: it has '
+            'no get_gt_labels().')
     labels = np.asarray(dataset.get_gt_labels())
     if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
         raise ValueError(
