@@ -25,7 +25,8 @@ class SelfPacedChoice:
             where there is one, or ``step``.
         pace: From scores to weights.
         background: ``unit``, as in the paper: background is scored and
-            weighted as any class. ``keep``: it is no unit and has weight 1.
+            weighted as any class. ``keep``: it is not a unit and has weight
+            1.
     """
     unit: str
     pace: SelfPacedWeights

@@ -6,6 +6,7 @@ from mmengine.config import Config
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.engine.checkpoint import load_step
 from mmseg_spwc.record import Record
+from mmseg_spwc.visualization.step_report import next_weights
 
 METHODS = 'configs/_base_/methods'
 
@@ -52,10 +53,14 @@ def test_method_runs_two_steps(with_method, name):
 def test_spwc_plugs_in(with_method, name):
     cfg = with_method(name, 'spwc')
     ContinualRunner(cfg).train()
-    priority = Record.read(cfg.work_dir).step(1)['priority']
+    record = Record.read(cfg.work_dir)
+    priority = record.step(1)['priority']
     assert priority['unit'] == 'class'
     assert len(priority['v']) == 6
-    assert Record.read(cfg.work_dir).step(0)['priority'] is None
+    assert record.step(0)['priority'] is None
+    # what the terminal said after step 0 is what step 1 did
+    assert [v for _, v in next_weights(record, 0)] == priority['v']
+    assert record.step(1)['self_paced'] is None
 
 
 def test_spwc_with_every_weight_one_changes_no_bit(with_method):
@@ -96,6 +101,7 @@ def test_consolidation_can_start_from_a_shared_step(with_method, name):
     cfg.self_paced = dict(rule='linear', mu=2.)
     record = ContinualRunner(cfg).train()
     assert record.step(1)['priority']['unit'] == 'step'
+    assert record.step(0)['self_paced']['unit'] == 'step'
     assert len(record.step(1)['priority']['v']) == 1
 
 

@@ -20,7 +20,7 @@ from .step_transition_hook import transition_of
 
 SCORES = 'self_paced_scores'
 TYPE = 'mmseg_spwc.SelfPacedHook'
-# arguments of the hook that are no options of the choice
+# arguments of the hook that are not options of the choice
 PLACE = ('type', 'step', 'scenario', 'record', 'update')
 
 
@@ -44,8 +44,8 @@ class SelfPacedHook(Hook):
             Tasks of classification are scored by step only.
         background (str): ``'unit'``, as in the paper: background is scored
             and weighted as any class; being easy, it often gets no weight.
-            ``'keep'``: it is no unit and has weight 1. That needs a scenario
-            with a background, and classes as units.
+            ``'keep'``: it is not a unit and has weight 1. That needs a
+            scenario with a background, and classes as units.
         update (str | dict): ``'step'``, once as in the paper, or
             ``dict(epochs=N)`` or ``dict(iters=N)`` to measure the scores
             anew on the held-out slice and renew the weights every N.
