@@ -21,6 +21,9 @@ from .class_index import image_names, load_class_index
 
 NO_IMAGE = ('The data set {} holds no image. Check data_root, ann_file and '
             'img_suffix.')
+NO_DATA = ('{0} is missing. Put the data set into {1}, set data_root to the '
+           'folder that holds it, or MMSEG_SPWC_DATA to the folder of all '
+           'data sets; data/README.md shows what goes where.')
 
 
 @DATASETS.register_module()
@@ -100,10 +103,20 @@ def build_source(config: dict):
     """Build the data set that a step is cut out of.
 
     Raises:
+        FileNotFoundError: If files are missing; says which, and where they
+            are looked for.
         ValueError: If it is empty.
     """
     try:
         return DATASETS.build(config)
+    except (AssertionError, FileNotFoundError) as error:
+        # mmseg asserts that the list of images exists
+        missing = getattr(error, 'filename', None) or str(error).rpartition(
+            ' ')[2]
+        if isinstance(error, AssertionError) and 'ann_file' not in str(error):
+            raise
+        root = find_key(config, 'data_root') or 'its folder'
+        raise FileNotFoundError(NO_DATA.format(missing, root)) from error
     except ValueError as error:
         if 'at least one array' not in str(error):  # MMEngine's, if empty
             raise
