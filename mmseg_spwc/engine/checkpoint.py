@@ -1,8 +1,17 @@
-"""The weights that a finished step hands on, stamped with what they are."""
+"""Weights that a step begins with, read without running what they may hold.
+
+A finished step hands its own on, stamped with what they are; those of the
+backbone come from elsewhere.
+"""
+import contextlib
 import dataclasses
+import os
+import pickle
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
+from mmengine.runner import CheckpointLoader
 from torch import nn
 
 from mmseg_spwc.errors import CheckpointError
@@ -10,6 +19,8 @@ from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.utils.files import write_tensors
 
 FORMAT = 'mmseg_spwc.step'
+_ALWAYS = 'TORCH_FORCE_WEIGHTS_ONLY_LOAD'
+_NEVER = 'TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,3 +135,45 @@ def check_start(stamp: Stamp, scenario: Scenario, path: str) -> None:
         raise CheckpointError(
             f'start_from={path} was trained on other base classes or another '
             'setting than this scenario; train its step 0 first.')
+
+
+def load_plain(source: str) -> dict:
+    """Read weights through MMEngine, from wherever it can read.
+
+    Args:
+        source (str): A file, a URL, or a name such as
+            ``torchvision://resnet18``.
+
+    Returns:
+        dict: A state dict, or a checkpoint that holds one.
+
+    Raises:
+        CheckpointError: If it holds more than tensors, numbers and text.
+    """
+    try:
+        with _tensors_only():
+            return CheckpointLoader.load_checkpoint(source, 'cpu')
+    except pickle.UnpicklingError as error:
+        raise CheckpointError(
+            f'{source} cannot be read as plain tensors: it is damaged, or '
+            'holds objects whose loading may run code. If you trust it, '
+            'convert it once: python -c "import torch; c = torch.load('
+            "'FILE', 'cpu', weights_only=False); torch.save("
+            "c.get('state_dict', c), 'plain.pth')\", and give plain.pth."
+        ) from error
+
+
+@contextlib.contextmanager
+def _tensors_only() -> Iterator[None]:
+    """Have every ``torch.load`` refuse code.
+
+    MMEngine leaves the choice to torch, whose default depends on its version
+    and which listens to these variables.
+    """
+    before = {name: os.environ.pop(name, None) for name in (_ALWAYS, _NEVER)}
+    os.environ[_ALWAYS] = '1'
+    try:
+        yield
+    finally:
+        del os.environ[_ALWAYS]
+        os.environ.update({k: v for k, v in before.items() if v is not None})

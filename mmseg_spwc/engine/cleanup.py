@@ -1,6 +1,9 @@
-"""Frees what MMEngine would keep of every runner until the process ends."""
+"""What a finished step leaves behind is measured and freed."""
+import gc
 import logging
+import resource
 
+import torch
 from mmengine.runner import Runner
 
 
@@ -20,3 +23,18 @@ def release(runner: Runner) -> None:
         for kind in type(shared).__mro__:  # a visualiser's is also its base's
             instances = vars(kind).get('_instance_dict', {})
             instances.pop(shared.instance_name, None)
+
+
+def free_memory() -> None:
+    """Give back what no longer has an owner, and count peaks anew."""
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+        torch.cuda.resetpeak_memory_stats()
+
+
+def peak_memory() -> int:
+    """Peak bytes of this process: on the GPU if there is one."""
+    if torch.cuda.is_available():
+        return torch.cuda.max_memory_allocated()
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,19 +1,54 @@
-"""What can be wrong with parts and data, found before training."""
-import functools
+"""What can be wrong with parts and data, found before training.
+
+A misspelt loss or an empty step would otherwise end a run after hours, when
+the step that uses it begins.
+"""
+import copy
+import dataclasses
+from collections.abc import Mapping
 
 from mmengine.config import Config
 from mmengine.dist import get_world_size
+from mmengine.optim import build_optim_wrapper
+from mmengine.registry import HOOKS, OPTIMIZERS, PARAM_SCHEDULERS
+from torch import nn
 
 from mmseg_spwc.errors import ConfigError, input_errors
+from mmseg_spwc.registry import MODELS
 from mmseg_spwc.scenario import Scenario
 
+from .config_keys import check_length
 from .hooks.self_paced_hook import choice_of
-from .parts import check_parts
 from .problems import problem_of
 from .step_config import step_config
 
+# what gives parts of a real network options of their own
+BY_PARAMETER = ('constructor', 'paramwise_cfg')
 
-def plan_steps(cfg: Config, scenario: Scenario, steps: list) -> dict:
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What is known of a sequence before it is trained.
+
+    Attributes:
+        configs: The config of every step that runs.
+        images: Its number of images by role.
+        iterations: Its length.
+        facts: What the record's scenario should say besides.
+        choices: How spWC decides at every step.
+    """
+    configs: dict[int, Config]
+    images: dict[int, dict]
+    iterations: dict[int, int]
+    facts: dict
+    choices: dict
+
+    def later_iterations(self, step: int) -> int:
+        """Iterations of the steps after a step."""
+        return sum(n for s, n in self.iterations.items() if s > step)
+
+
+def plan_steps(cfg: Config, scenario: Scenario, steps: list) -> Plan:
     """Try all parts, read all labels and count what every step will see.
 
     Misspelt parts, missing files, label values outside the data set, empty
@@ -24,31 +59,22 @@ def plan_steps(cfg: Config, scenario: Scenario, steps: list) -> dict:
         cfg (Config): The config of the sequence.
         scenario (Scenario): What is learnt when.
         steps (list[int]): The steps that will run.
-
-    Returns:
-        dict: ``images``, the counts by role of every step; ``iterations``
-        of every step; ``facts`` for the record's scenario; ``self_paced``,
-        how spWC decides at every step; and ``log_processor``, which makes
-        the step's log processor config.
     """
     with input_errors('config'):
         configs = {
             step: step_config(cfg, scenario, step, get_world_size())
             for step in steps
         }
-    check_parts(configs)
-    counts, facts = problem_of(scenario).count(configs, scenario)
-    lengths = {
-        step: _iterations(configs[step], counts[step]['train'], scenario,
-                          step)
-        for step in steps
-    }
-    return dict(
-        images=counts,
-        iterations=lengths,
-        facts=facts,
-        self_paced={step: choice_of(cfg) for step, cfg in configs.items()},
-        log_processor=functools.partial(_log_processor, steps, lengths))
+    tried = copy.deepcopy(configs)  # parts may change their configs
+    check_parts(tried)
+    with input_errors('data'):
+        counts, facts = problem_of(scenario).count(tried, scenario)
+        lengths = {
+            step: _iterations(out, counts[step]['train'], scenario, step)
+            for step, out in configs.items()
+        }
+    choices = {step: choice_of(out) for step, out in configs.items()}
+    return Plan(configs, counts, lengths, facts, choices)
 
 
 def _iterations(cfg: Config, images: int, scenario: Scenario,
@@ -67,16 +93,62 @@ def _iterations(cfg: Config, images: int, scenario: Scenario,
     return cfg.train_cfg.max_epochs * per_epoch
 
 
-def _log_processor(steps: list, lengths: dict, cfg: Config,
-                   step: int) -> dict:
-    later = [s for s in steps if s > step]
-    given = dict(cfg.get('log_processor') or {})
-    given.pop('type', None)
-    by_epoch = 'max_epochs' in cfg.train_cfg
-    return dict(
-        given,
-        type='mmseg_spwc.SequenceLogProcessor',
-        by_epoch=by_epoch,
-        step=step,
-        place=f'{steps.index(step) + 1}/{len(steps)}',
-        later_iters=sum(lengths[s] for s in later))
+def check_parts(configs: Mapping[int, Config]) -> None:
+    """Build hooks, losses and optimiser of every step, and forget them.
+
+    Of the last step the whole network is built, since what is wrong with
+    that of the first shows at once.
+
+    Args:
+        configs (Mapping[int, Config]): The config of every step that runs.
+
+    Raises:
+        ConfigError: If a name is unknown or an option wrong.
+    """
+    for step, cfg in configs.items():
+        with input_errors(f'config of step {step}'):
+            check_length(cfg.train_cfg)
+            for hook in _hooks(cfg):
+                HOOKS.build(hook)
+            _check_losses(cfg.model, step)
+            _check_optimiser(cfg)
+    with input_errors(f'config of step {step}'):
+        MODELS.build(cfg.model)
+
+
+def _hooks(cfg: Config) -> list:
+    named = (cfg.get('default_hooks') or {}).values()
+    return [{k: v for k, v in hook.items() if k != 'priority'}
+            for hook in (*named, *cfg.custom_hooks)
+            if isinstance(hook, Mapping)]
+
+
+def _check_losses(model: Config, step: int) -> None:
+    student = MODELS.get(model.type)
+    for name, config in model.losses.items():
+        if config is None:
+            continue
+        asked = student.arguments_of(MODELS.build(config))
+        if step == 0 and any(a.startswith('old_') for a in asked):
+            raise ConfigError(
+                f'The loss {name!r} compares with the previous model, but '
+                'step 0 has none: move it to method.later.')
+
+
+def _check_optimiser(cfg: Config) -> None:
+    """Build wrapper and optimiser for a network of one weight."""
+    wrapper = {k: v for k, v in cfg.optim_wrapper.to_dict().items()
+               if k not in BY_PARAMETER}
+    if 'optimizer' not in wrapper:  # several, which a constructor joins
+        return
+    kind = wrapper['optimizer'].get('type')
+    if isinstance(kind, str) and OPTIMIZERS.get(kind) is None:
+        raise ConfigError(f'There is no optimiser {kind!r}: use the name of '
+                          'a class of torch.optim, such as SGD.')
+    build_optim_wrapper(nn.Linear(1, 1, bias=False), wrapper)
+    for scheduler in cfg.param_scheduler:
+        kind = scheduler['type']
+        if isinstance(kind, str) and PARAM_SCHEDULERS.get(kind) is None:
+            raise ConfigError(
+                f'There is no scheduler {kind!r}: use one of MMEngine, such '
+                'as PolyLR.')

@@ -1,10 +1,7 @@
-"""Runs a whole sequence of steps: one ordinary MMEngine Runner a step."""
-import gc
-import resource
+"""Runs a whole sequence of steps: one ordinary MMEngine Runner each."""
 import time
 from pathlib import Path
 
-import torch
 from mmengine.config import Config
 from mmengine.dist import get_world_size, is_main_process
 from mmengine.registry import init_default_scope
@@ -24,19 +21,23 @@ from .checkpoint import (
     load_weights,
     save_step,
 )
-from .cleanup import release
+from .cleanup import free_memory, peak_memory, release
 from .config_keys import check_keys, check_values
-from .distribution import distribute
 from .logging.curves import loss_curves
 from .logging.terminal import StepRunner, print_step, print_table
 from .open_record import open_record
-from .preflight import plan_steps
+from .preflight import Plan, plan_steps
 from .problems import problem_of
 from .safety.agreement import check_agreement
 from .safety.lock import run_lock
 from .safety.preemption import stop_requests
 from .safety.resume_point import find_resume_point, remove_resume_points
-from .step_config import checkpoint_path, scenario_of, step_config
+from .step_config import (
+    checkpoint_path,
+    scenario_of,
+    step_config,
+    steps_of,
+)
 
 
 @RUNNERS.register_module()
@@ -78,10 +79,8 @@ class ContinualRunner:
 
     @property
     def steps(self) -> list:
-        """The steps that are trained: all, or the first or last alone."""
-        steps = list(range(self.scenario.num_steps))
-        alone = dict(first=steps[:1], last=steps[-1:])
-        return alone.get(self.cfg.method.get('run'), steps)
+        """The steps that are trained, see :func:`steps_of`."""
+        return steps_of(self.cfg, self.scenario)
 
     def train(self) -> Record:
         """Run every step that is not finished yet.
@@ -97,9 +96,8 @@ class ContinualRunner:
     def _train_steps(self) -> Record:
         init_default_scope(self.cfg.get('default_scope', 'mmseg'))
         record = open_record(self.cfg, self.scenario, self.method)
-        with input_errors('data'):
-            plan = plan_steps(self.cfg, self.scenario, self.steps)
-        record.content['scenario'].update(plan['facts'])
+        plan = plan_steps(self.cfg, self.scenario, self.steps)
+        record.content['scenario'].update(plan.facts)
         for step in self.steps:
             if step not in record.finished_steps:
                 self._run_step(record, plan, step)
@@ -128,7 +126,6 @@ class ContinualRunner:
         cfg = step_config(self.cfg, self.scenario, stamp.step,
                           get_world_size())
         cfg.work_dir = f'{self.work_dir}/test_step_{stamp.step:02d}'
-        distribute(cfg, get_world_size())
         runner = _build(cfg)
         _load(runner, content['state_dict'], checkpoint)
         return self._score(runner, stamp.step)
@@ -138,38 +135,37 @@ class ContinualRunner:
         parameters = sum(p.numel() for p in runner.model.parameters())
         return dict(entry, parameters=parameters)
 
-    def _run_step(self, record: Record, plan: dict, step: int) -> None:
+    def _run_step(self, record: Record, plan: Plan, step: int) -> None:
         begin = time.time()
-        cfg = step_config(self.cfg, self.scenario, step, get_world_size())
-        cfg.log_processor = plan['log_processor'](cfg, step)
+        cfg = plan.configs[step]
         cfg.load_from = find_resume_point(cfg.work_dir)
         cfg.resume = cfg.load_from is not None
-        distribute(cfg, get_world_size())
         runner = _build(cfg)
+        runner.log_processor.later_iters = plan.later_iterations(step)
         self._train(runner, step)
         path = self._save(runner, step)
         _load(runner, load_step(path)['state_dict'], path)
         info = runner.message_hub.get_info
         entry = dict(
             self._score(runner, step),
-            images=plan['images'][step],
+            images=plan.images[step],
             checkpoint=str(Path(path).relative_to(self.work_dir)),
             priority=info('priority', None),
-            self_paced=plan['self_paced'].get(step + 1),
+            self_paced=plan.choices.get(step + 1),
             consolidation=info('consolidation', None),
             curves=loss_curves(runner.message_hub, runner.iter))
         check_agreement(
             f'about step {step}', state=unwrap(runner.model).state_dict(),
             scores={k: v for k, v in entry.items() if k != 'curves'})
         entry['cost'] = dict(
-            wall_time=time.time() - begin, peak_memory=_peak_memory())
+            wall_time=time.time() - begin, peak_memory=peak_memory())
         record.add_step(
             entry, self.problem.summary([*record.steps, entry]))
         from_first_rank(record.write, self.work_dir)
         print_step(record, step)
         release(runner)
         del runner, info
-        _free_memory()
+        free_memory()
 
     def _train(self, runner: Runner, step: int) -> None:
         """Train a step, or take step 0 from ``start_from``."""
@@ -215,17 +211,3 @@ def _plain_meta(runner: Runner) -> dict:
         key: [list(v) if isinstance(v, tuple) else v for v in info[key]]
         for key in ('classes', 'palette') if info.get(key)
     }
-
-
-def _free_memory() -> None:
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()
-
-
-def _peak_memory() -> int:
-    """Peak bytes of this process: on the GPU if there is one."""
-    if torch.cuda.is_available():
-        return torch.cuda.max_memory_allocated()
-    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -10,6 +10,7 @@ from torch.optim import Optimizer
 
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.registry import MODEL_WRAPPERS
+from mmseg_spwc.utils.display import say
 
 from .optim import Consolidated
 
@@ -21,7 +22,7 @@ class ShardedModel(nn.Module):
     While a step is trained, every process holds its share of the weights,
     gradients and optimiser state, and ``module`` rests on the CPU.
     :meth:`gather` brings the trained weights back into ``module``, so that
-    all that happens behind the training sees an ordinary network. Use it as
+    all that happens after the training sees an ordinary network. Use it as
     ``model_wrapper_cfg=dict(type='mmseg_spwc.ShardedModel')``; it needs
     torch 2.6.
 
@@ -80,6 +81,8 @@ class ShardedModel(nn.Module):
                 'A method that penalises or projects weights needs them '
                 'whole: leave model_wrapper_cfg out, or choose a method '
                 'without consolidation.')
+        say('The model is shared out among processes: a step that is '
+            'interrupted begins anew.')
         device = next(self.module.parameters()).device.type
         mesh = init_device_mesh(device, (get_world_size(), ))
         sharded = copy.deepcopy(self.module)

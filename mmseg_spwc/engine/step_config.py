@@ -2,6 +2,7 @@
 import copy
 from collections.abc import Mapping
 
+import torch
 from mmengine.config import Config
 
 from mmseg_spwc.errors import ConfigError
@@ -9,7 +10,6 @@ from mmseg_spwc.registry import HOOKS, MODELS
 from mmseg_spwc.scenario import Scenario, build_scenario
 
 from .config_keys import KEYS, overrides
-from .formatted_config import FormattedConfig
 from .hooks.self_paced_hook import TYPE as SELF_PACED
 from .hooks.self_paced_hook import priority_takers, taken_unit
 from .problems import problem_of
@@ -18,6 +18,25 @@ from .safety.guards import add_guards
 SAMPLERS = dict(
     DefaultSampler='mmseg_spwc.SeededSampler',
     InfiniteSampler='mmseg_spwc.SeededInfiniteSampler')
+SHARDED = 'mmseg_spwc.ShardedModel'
+
+
+class FormattedConfig(Config):
+    """``Config`` whose text is laid out once.
+
+    MMEngine writes the config of a step to the log, to files and to every
+    visualiser, seven times in all, and lays it out anew each time, which
+    takes half a second: a fifth of a short step.
+    """
+
+    _newest = ('', '')  # content and text, of whichever config it was
+
+    @property
+    def pretty_text(self) -> str:
+        content = repr(self.to_dict())
+        if FormattedConfig._newest[0] != content:
+            FormattedConfig._newest = content, super().pretty_text
+        return FormattedConfig._newest[1]
 
 
 def scenario_of(cfg: Config) -> Scenario:
@@ -33,14 +52,24 @@ def scenario_of(cfg: Config) -> Scenario:
     return build_scenario(given)
 
 
+def steps_of(cfg: Config, scenario: Scenario) -> list[int]:
+    """Return the steps that are trained: all, or the first or last alone."""
+    steps = list(range(scenario.num_steps))
+    alone = dict(first=steps[:1], last=steps[-1:])
+    return alone.get(cfg.method.get('run'), steps)
+
+
 def step_config(cfg: Config,
                 scenario: Scenario,
                 step: int,
                 world_size: int = 1) -> Config:
     """Return the complete MMEngine config of one step.
 
-    A pure function of its arguments: what it returns is exactly what
-    ``tools/misc/print_config.py CONFIG --step N`` prints and what runs.
+    It depends on its arguments only, and with several processes on whether
+    there are GPUs. What it returns is exactly what
+    ``tools/misc/print_config.py CONFIG --step N`` prints and what runs; a
+    step that goes on after an interruption gets ``load_from`` and ``resume``
+    besides.
 
     The order of merging is: the config itself, what the scenario decides
     (channels, images, labels, metric), the schedule's overrides, the
@@ -69,20 +98,16 @@ def step_config(cfg: Config,
     _set_runtime(out, cfg, step, seed)
     out.hooks = dict(transition=_transition(cfg, step, stage))
     if cfg.get('self_paced') and stage == 'later':
-        options = cfg.self_paced.to_dict()
-        options.pop('name', None)
-        out.hooks['self_paced'] = dict(
-            type=SELF_PACED,
-            step=step,
-            scenario=scenario.to_dict(),
-            record=f'{cfg.work_dir}/record.json',
-            **options)
+        out.hooks['self_paced'] = _self_paced(cfg, scenario, step)
     for group in (cfg.get('schedule'), method):
         for change in overrides(group, stage, step):
             out.merge_from_dict(_plain(change))
     if out.hooks.get('self_paced'):
         _set_unit(out)
     _finish(out)
+    _set_progress(out, steps_of(cfg, scenario), step)
+    if world_size > 1:
+        _distribute(out)
     return out
 
 
@@ -116,6 +141,16 @@ def _set_runtime(out: Config, cfg: Config, step: int, seed: int) -> None:
         out.visualizer.name = f'{name}_step_{step:02d}'
 
 
+def _set_progress(out: Config, steps: list, step: int) -> None:
+    """Let the line in the terminal say where in the sequence it is."""
+    out.log_processor = dict(
+        out.get('log_processor') or {},
+        type='mmseg_spwc.SequenceLogProcessor',
+        by_epoch='max_epochs' in out.train_cfg,
+        step=step,
+        place=f'{sum(s <= step for s in steps)}/{len(steps)}')
+
+
 def _transition(cfg: Config, step: int, stage: str) -> dict:
     hook = dict(type='mmseg_spwc.StepTransitionHook', step=step)
     if stage == 'first':
@@ -123,6 +158,17 @@ def _transition(cfg: Config, step: int, stage: str) -> dict:
     else:
         hook['previous'] = checkpoint_path(cfg.work_dir, step - 1)
     return hook
+
+
+def _self_paced(cfg: Config, scenario: Scenario, step: int) -> dict:
+    options = cfg.self_paced.to_dict()
+    options.pop('name', None)
+    return dict(
+        type=SELF_PACED,
+        step=step,
+        scenario=scenario.to_dict(),
+        record=f'{cfg.work_dir}/record.json',
+        **options)
 
 
 def _set_unit(out: Config) -> None:
@@ -156,7 +202,7 @@ def _finish(out: Config) -> None:
     by_epoch = 'max_epochs' in out.train_cfg
     length = out.train_cfg['max_epochs' if by_epoch else 'max_iters']
     if 'val_interval' not in out.train_cfg:
-        # units are scored behind the end of a step, not inside it
+        # units are scored after the end of a step, not inside it
         out.train_cfg.update(val_interval=length + 1, val_begin=length + 1)
     schedulers = out.get('param_scheduler') or []
     if isinstance(schedulers, Mapping):
@@ -164,3 +210,25 @@ def _finish(out: Config) -> None:
     for scheduler in schedulers:
         scheduler.setdefault('end', length)
     out.param_scheduler = schedulers
+
+
+def _distribute(out: Config) -> None:
+    """Set what a step needs to run in several processes.
+
+    On GPUs ``BN`` is turned into torch's ``SyncBatchNorm``, so that it
+    normalises over the whole batch and not over each process's share of it;
+    a config that sets ``sync_bn`` itself is left alone (None keeps ``BN``).
+    On CPUs, where there is no such layer, the wrapper is told to use no
+    device, unless the config has a ``model_wrapper_cfg`` of its own.
+
+    A ``ShardedModel`` is stored at the end of a step only, since MMEngine's
+    checkpoints are written by one process, which has one share of the
+    weights.
+    """
+    if torch.cuda.is_available():
+        out.setdefault('sync_bn', 'torch')
+    elif not out.get('model_wrapper_cfg'):
+        out.model_wrapper_cfg = dict(
+            type='MMDistributedDataParallel', device_ids=None)
+    if (out.get('model_wrapper_cfg') or {}).get('type') == SHARDED:
+        out.default_hooks.checkpoint = None

@@ -11,9 +11,9 @@ from mmengine.config import Config
 from mmengine.registry import init_default_scope
 
 from mmseg_spwc.engine.launch import load_config
+from mmseg_spwc.engine.open_record import PLACES, config_hash
 from mmseg_spwc.engine.optim.consolidated import Consolidated
 from mmseg_spwc.engine.preflight import plan_steps
-from mmseg_spwc.engine.provenance import PLACES, config_hash
 from mmseg_spwc.engine.sequence import ContinualRunner
 from mmseg_spwc.engine.step_config import checkpoint_path, step_config
 from mmseg_spwc.errors import ConfigError, input_errors
@@ -93,7 +93,7 @@ def check_trial(cfg: Config, select: str | None) -> dict[int, int]:
                           'heldout.ratio above 0, such as 0.1.')
     init_default_scope(cfg.get('default_scope', 'mmseg'))
     with input_errors('data'):
-        return plan_steps(cfg, runner.scenario, runner.steps)['iterations']
+        return plan_steps(cfg, runner.scenario, runner.steps).iterations
 
 
 def first_step_key(cfg: Config) -> str | None:

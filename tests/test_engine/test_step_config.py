@@ -2,10 +2,13 @@
 import copy
 
 import pytest
+import torch
 from mmengine.config import Config
+from mmengine.config import config as mmengine_config
 
 from mmseg_spwc.engine import step_config
 from mmseg_spwc.engine.config_keys import KEYS
+from mmseg_spwc.engine.step_config import SHARDED, FormattedConfig
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.scenario import build_scenario
 
@@ -104,3 +107,59 @@ def test_root_and_crop_reach_every_data_set(cfg, scenario):
                  if 'size' in t]
         assert sizes == [48]
     assert out.model.data_preprocessor.size == (48, 48)
+
+
+WRAPPED = dict(type='MMDistributedDataParallel', device_ids=None)
+
+
+@pytest.mark.parametrize('cuda, world_size, given, expected', [
+    (True, 2, {}, dict(sync_bn='torch')),
+    (True, 1, {}, {}),
+    (True, 2, dict(sync_bn=None), dict(sync_bn=None)),
+    (True, 2, dict(sync_bn='mmcv'), dict(sync_bn='mmcv')),
+    (False, 1, {}, {}),
+    (False, 2, {}, dict(model_wrapper_cfg=WRAPPED)),
+    (False, 2, dict(model_wrapper_cfg=dict(type='Mine')),
+     dict(model_wrapper_cfg=dict(type='Mine'))),
+    # one process could store its share only
+    (False, 2, dict(model_wrapper_cfg=dict(type=SHARDED)),
+     dict(model_wrapper_cfg=dict(type=SHARDED), checkpoint=None)),
+])
+def test_what_several_processes_need(cfg, scenario, monkeypatch, cuda,
+                                     world_size, given, expected):
+    monkeypatch.setattr(torch.cuda, 'is_available', lambda: cuda)
+    cfg.merge_from_dict(given)
+    out = step_config(cfg, scenario, 0, world_size)
+    found = {key: out[key] for key in ('sync_bn', 'model_wrapper_cfg')
+             if key in out}
+    if out.default_hooks.checkpoint is None:
+        found['checkpoint'] = None
+    assert found == expected
+
+
+@pytest.fixture
+def layouts(monkeypatch):
+    """Count how often MMEngine lays a text out."""
+    count = []
+    original = mmengine_config.FormatCode
+    monkeypatch.setattr(
+        mmengine_config, 'FormatCode', lambda *args, **kwargs: (
+            count.append(1), original(*args, **kwargs))[1])
+    return count
+
+
+def test_text_is_that_of_mmengine_and_made_once(layouts, tmp_path):
+    content = dict(model=dict(type='A', sizes=[1, 2]), name='once')
+    out = FormattedConfig(content)
+    assert out.pretty_text == Config(content).pretty_text
+    before = len(layouts)
+    copy.deepcopy(out).dump(tmp_path / 'config.py')
+    assert out.pretty_text and len(layouts) == before
+    assert Config.fromfile(tmp_path / 'config.py').model.sizes == [1, 2]
+
+
+def test_a_changed_config_gets_its_own_text():
+    out = FormattedConfig(dict(lr=0.1, name='changed'))
+    first = out.pretty_text
+    out.lr = 0.2
+    assert 'lr = 0.2' in out.pretty_text and 'lr = 0.1' in first

@@ -6,7 +6,7 @@ from mmengine.config import Config
 from small_sweeps import ROOT, STRENGTH, leaf, write_sweep
 
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.provenance import config_hash
+from mmseg_spwc.engine.open_record import config_hash
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.sweep.dry_run import describe
 from mmseg_spwc.sweep.prepare import prepare

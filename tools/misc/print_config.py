@@ -1,6 +1,10 @@
 """Print a config, or exactly what one step of it will run.
 
-    python tools/misc/print_config.py CONFIG [--step N] [--cfg-options K=V]
+    python tools/misc/print_config.py CONFIG [--step N [--world-size N]]
+        [--amp] [--cfg-options K=V ...]
+
+Give it the options of tools/train.py. With several processes the config
+depends on whether there are GPUs: print it where it will run.
 """
 import argparse
 import sys
@@ -14,7 +18,11 @@ from mmseg_spwc.errors import input_errors, user_errors
 def parse_args() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Print a config')
     add_options(parser)
+    parser.add_argument(
+        '--amp', action='store_true', help='as trained in mixed precision')
     parser.add_argument('--step', type=int, help='the step, from 0')
+    parser.add_argument(
+        '--world-size', type=int, default=1, help='number of processes')
     return parser.parse_args()
 
 
@@ -25,7 +33,8 @@ def main() -> int:
         if args.step is not None:
             check_keys(cfg)
             with input_errors('scenario'):
-                cfg = step_config(cfg, scenario_of(cfg), args.step)
+                cfg = step_config(cfg, scenario_of(cfg), args.step,
+                                  args.world_size)
         print(cfg.pretty_text)
     return 0
 

@@ -12,8 +12,7 @@ from mmseg_spwc.models.rc import add_branches
 from mmseg_spwc.registry import HOOKS, MODELS
 from mmseg_spwc.utils.distributed import unwrap
 
-from ..checkpoint import load_step
-from ..safety.plain_loading import load_plain
+from ..checkpoint import load_plain, load_step
 from ..sharded_model import ShardedModel
 
 

@@ -23,16 +23,19 @@ class SequenceLogProcessor(LogProcessor):
     Args:
         step (int): Which step runs, from 0.
         place (str): Its place among the steps that run, as '1/5'.
-        later_iters (int): Iterations of the steps after this one.
         **kwargs: Those of MMEngine's ``LogProcessor``.
+
+    Attributes:
+        later_iters (int): Iterations of the steps after this one. They
+            depend on the data, so the sequence sets them.
     """
 
-    def __init__(self, *args, step: int, place: str, later_iters: int,
-                 **kwargs) -> None:
+    later_iters = 0
+
+    def __init__(self, *args, step: int, place: str, **kwargs) -> None:
         super().__init__(*args, **kwargs)
         self.step = step
         self.place = place
-        self.later_iters = later_iters
 
     def get_log_after_iter(self, runner, batch_idx: int,
                            mode: str) -> tuple:

@@ -1,4 +1,4 @@
-"""What a step's config gets, and what several processes need."""
+"""What every step's config gets."""
 import functools
 import os
 import signal
@@ -9,7 +9,6 @@ import torch
 from mmengine.config import Config
 
 from mmseg_spwc.datasets import steady_worker_init
-from mmseg_spwc.engine.distribution import SHARDED, distribute
 from mmseg_spwc.engine.safety.guards import GUARDS, add_guards
 
 
@@ -85,27 +84,3 @@ def test_workers_survive_the_first_sigterm_only():
         for _ in range(50):
             os.kill(worker.pid, signal.SIGTERM)
             time.sleep(0.1)
-
-
-@pytest.mark.parametrize('cuda, world_size, given, expected', [
-    (True, 2, {}, dict(sync_bn='torch')),
-    (True, 1, {}, {}),
-    (True, 2, dict(sync_bn=None), dict(sync_bn=None)),
-    (True, 2, dict(sync_bn='mmcv'), dict(sync_bn='mmcv')),
-    (False, 1, {}, {}),
-    (False, 2, {}, dict(model_wrapper_cfg=dict(
-        type='MMDistributedDataParallel', device_ids=None))),
-    (False, 2, dict(model_wrapper_cfg=dict(type='Mine')),
-     dict(model_wrapper_cfg=dict(type='Mine'))),
-    # one process could store its share only
-    (False, 2, dict(model_wrapper_cfg=dict(type=SHARDED),
-                    default_hooks=dict(checkpoint=dict(interval=1))),
-     dict(model_wrapper_cfg=dict(type=SHARDED),
-          default_hooks=dict(checkpoint=None))),
-])
-def test_batch_norm_over_processes(monkeypatch, cuda, world_size, given,
-                                   expected):
-    monkeypatch.setattr(torch.cuda, 'is_available', lambda: cuda)
-    cfg = Config(dict(given))
-    distribute(cfg, world_size)
-    assert cfg.to_dict() == expected

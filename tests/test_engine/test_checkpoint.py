@@ -6,7 +6,7 @@ import pytest
 import torch
 from mmengine.logging import HistoryBuffer
 
-from mmseg_spwc.engine.safety.plain_loading import load_plain
+from mmseg_spwc.engine.checkpoint import load_plain
 from mmseg_spwc.errors import CheckpointError
 
 
