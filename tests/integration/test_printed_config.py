@@ -8,10 +8,10 @@ import pytest
 from digit_runs import digits
 from forked_ranks import on_ranks
 from mmengine.config import Config
-from mmengine.runner import Runner
 
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.engine.launch import load_config
+from mmseg_spwc.engine.logging import StepRunner
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -52,13 +52,13 @@ def classification(tmp_path):
 def test_one_process(request, tmp_path, capsys, monkeypatch, problem,
                      options):
     given = {}
-    build = Runner.from_cfg
+    build = StepRunner.from_cfg
 
     def from_cfg(cfg):
         given[cfg.work_dir[-2:]] = cfg.to_dict()
         return build(cfg)
 
-    monkeypatch.setattr(Runner, 'from_cfg', from_cfg)
+    monkeypatch.setattr(StepRunner, 'from_cfg', from_cfg)
     path = tmp_path / 'leaf.py'
     request.getfixturevalue(problem).dump(path)
     ContinualRunner(load_config(Namespace(
