@@ -6,6 +6,7 @@ the step that uses it begins.
 import copy
 import dataclasses
 from collections.abc import Mapping
+from pathlib import Path
 
 from mmengine.config import Config
 from mmengine.dist import get_world_size
@@ -75,6 +76,16 @@ def plan_steps(cfg: Config, scenario: Scenario, steps: list) -> Plan:
         }
     choices = {step: choice_of(out) for step, out in configs.items()}
     return Plan(configs, counts, lengths, facts, choices)
+
+
+def check_start_files(cfg: Config) -> None:
+    """Look for the weights that step 0 starts from, before anything else."""
+    for key in ('backbone_weights', 'start_from'):
+        path = cfg.get(key)
+        if path and '://' not in str(path) and not Path(path).is_file():
+            raise ConfigError(
+                f'{key} is {path}, but there is no such file: give the path '
+                'from the folder you start in, or leave it out.')
 
 
 def _iterations(cfg: Config, images: int, scenario: Scenario,

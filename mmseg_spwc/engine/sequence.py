@@ -26,7 +26,7 @@ from .config_keys import check_keys, check_values
 from .logging.curves import loss_curves
 from .logging.terminal import StepRunner, print_step, print_table
 from .open_record import open_record
-from .preflight import Plan, plan_steps
+from .preflight import Plan, check_start_files, plan_steps
 from .problems import problem_of
 from .safety.agreement import check_agreement
 from .safety.lock import run_lock
@@ -96,6 +96,8 @@ class ContinualRunner:
     def _train_steps(self) -> Record:
         init_default_scope(self.cfg.get('default_scope', 'mmseg'))
         record = open_record(self.cfg, self.scenario, self.method)
+        if self.steps[0] not in record.finished_steps:
+            check_start_files(self.cfg)
         plan = plan_steps(self.cfg, self.scenario, self.steps)
         record.content['scenario'].update(plan.facts)
         for step in self.steps:
