@@ -24,8 +24,29 @@ def test_print_config_shows_what_a_step_runs():
     assert 'scenario = ' not in done.stdout
 
 
+VOC = 'configs/mib/mib_deeplabv3-r101-d16_voc12aug-512x512.py'
+
+
+def test_the_scenario_is_chosen_on_the_command_line():
+    done = run('tools/misc/print_config.py', VOC, '--scenario', '10-1',
+               '--setting', 'disjoint', '--step', 10)
+    assert done.returncode == 0, done.stderr
+    assert "setting='disjoint'" in done.stdout
+    assert 'num_classes=21' in done.stdout
+    assert f"work_dir = 'work_dirs/{Path(VOC).stem}/10-1-disjoint/step_10'" \
+        in done.stdout
+
+
 @pytest.mark.parametrize('arguments, message', [
     (['tools/train.py', 'none.py'], 'no config at none.py'),
+    (['tools/train.py', VOC.replace('512x512', '15-1-ov-512x512')],
+     f'Near it are {VOC}'),
+    (['tools/train.py', VOC, '--scenario', '15-11'], 'Known: offline, 19-1'),
+    (['tools/test.py', VOC, 'x.pth', '--setting', 'disjont'],
+     "Did you mean 'disjoint'"),
+    (['tools/train.py', DEMO, '--scenario', '5-1', '--cfg-options',
+      'schedule.later.optim_wrapper.optimizer.lr=0.1',
+      'train_cfg.max_epochs=0'], 'max_epochs is 0'),
     (['tools/train.py', DEMO, '--cfg-options', 'scenario.name=7-4'], '7-4'),
     (['tools/train.py', DEMO, '--cfg-options', 'methd.name=x'], 'method'),
     (['tools/train.py', DEMO, '--launcher', 'slurm'], 'torchrun'),

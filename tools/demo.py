@@ -1,6 +1,7 @@
 """Try the network of a step on an image.
 
-    python tools/demo.py CONFIG STEP/final.pth IMAGE [-o out.png]
+    python tools/demo.py CONFIG STEP/final.pth IMAGE [--scenario 15-1]
+        [--setting disjoint] [-o out.png]
 
 A segmentor's prediction is drawn over the image, a classifier's most
 probable classes beside it.
@@ -10,8 +11,10 @@ import sys
 
 
 def parse_args() -> argparse.Namespace:
+    import mmseg_spwc  # noqa: F401
+    from mmseg_spwc.engine.launch import add_config_options
     parser = argparse.ArgumentParser(description='Try a step')
-    parser.add_argument('config', help='config of the sequence')
+    add_config_options(parser)
     parser.add_argument('checkpoint', help='final.pth of a step')
     parser.add_argument('image', help='image file')
     parser.add_argument(
@@ -29,7 +32,6 @@ def parse_args() -> argparse.Namespace:
 
 def main() -> int:
     args = parse_args()
-    import mmseg_spwc  # noqa: F401
     from mmseg_spwc.apis import inference
     from mmseg_spwc.apis.step_model import load_step_model
     from mmseg_spwc.engine.launch import load_config

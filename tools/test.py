@@ -1,6 +1,7 @@
 """Score the checkpoint of a step exactly as the sequence did.
 
-    python tools/test.py CONFIG CHECKPOINT [--out scores.json]
+    python tools/test.py CONFIG CHECKPOINT [--scenario 15-1]
+        [--setting disjoint] [--out scores.json]
 """
 import argparse
 import json

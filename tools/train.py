@@ -1,10 +1,13 @@
 """Train every step of a continual-learning scenario.
 
-    python tools/train.py CONFIG [--work-dir D] [--resume] [--amp] [--verbose]
+    python tools/train.py CONFIG [--scenario 15-1] [--setting disjoint]
+        [--work-dir D] [--resume] [--amp] [--verbose]
         [--launcher none|pytorch|slurm|mpi] [--cfg-options K=V ...]
 
 The config says everything; see mmseg_spwc/engine/config_keys.py for the keys
-beside MMEngine's own. The record of the run is work_dir/record.json.
+beside MMEngine's own. --scenario and --setting are short for the options
+scenario.name and scenario.setting. The record of the run is
+work_dir/record.json.
 """
 import argparse
 import sys

@@ -1,6 +1,7 @@
 # python tools/train.py configs/demo/finetune_shapes-6-1.py
 _base_ = [
-    '../_base_/settings/shapes_r18.py',
-    '../_base_/scenarios/shapes_6-1_overlapped.py',
+    '../_base_/models/deeplabv3_r18-d8-shapes.py',
+    '../_base_/datasets/shapes.py',
     '../_base_/methods/finetune.py',
+    '../_base_/default_runtime.py',
 ]

@@ -2,8 +2,9 @@
 # Of the rules tried on shapes this one did best on the held-out images, if
 # only a little (docs/results/shapes.md).
 _base_ = [
-    '../_base_/settings/shapes_r18.py',
-    '../_base_/scenarios/shapes_6-1_overlapped.py',
-    '../_base_/methods/rcil_shapes.py',
+    '../_base_/models/deeplabv3_r18-d8-shapes.py',
+    '../_base_/datasets/shapes.py',
+    '../_base_/methods/rcil.py',
     '../_base_/methods/spwc_keep-background.py',
+    '../_base_/default_runtime.py',
 ]

@@ -126,11 +126,16 @@ def read_config(text: str) -> dict:
 
 def _value(node: ast.expr) -> object:
     if isinstance(node, ast.Call):
-        if getattr(node.func, 'id', None) != 'dict' or node.args:
+        # keys that are no names are printed as dict({'voc 15-1': ...})
+        if getattr(node.func, 'id', None) != 'dict' or not all(
+                isinstance(a, ast.Dict) for a in node.args):
             raise ValueError(
                 f'Line {node.lineno} of the config calls something else '
                 'than dict(name=value).')
-        pairs = {k.arg: _value(k.value) for k in node.keywords if k.arg}
+        pairs = {}
+        for mapping in node.args:
+            pairs.update(_value(mapping))
+        pairs.update((k.arg, _value(k.value)) for k in node.keywords if k.arg)
         for star in (k.value for k in node.keywords if not k.arg):
             pairs.update(_value(star))
         return pairs

@@ -18,20 +18,20 @@ Beside the keys of MMEngine's Runner a config of ours has these:
 """
 import dataclasses
 import difflib
-import re
 from collections.abc import Mapping
 from numbers import Integral, Real
 
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.selfpaced import SelfPacedWeights
 
+from .stages import GROUPS, STAGES, TABLE, check_table, is_stage
+
 KEYS = ('scenario', 'method', 'schedule', 'self_paced', 'total_batch_size',
         'heldout', 'data_root', 'crop_size', 'cache_dir',
         'backbone_weights', 'start_from', 'verbose')
-STAGES = ('every', 'first', 'later')
 INNER_KEYS = dict(
-    method=('name', 'restart', 'run', *STAGES),
-    schedule=STAGES,
+    method=('name', 'restart', 'run', *STAGES, TABLE),
+    schedule=(*STAGES, TABLE),
     heldout=('ratio', 'seed'),
     self_paced=('name', 'unit', 'background', 'update',
                 *(f.name for f in dataclasses.fields(SelfPacedWeights))))
@@ -61,19 +61,26 @@ def check_keys(cfg: Mapping) -> None:
             raise ConfigError(f'Unknown config key {key!r}; did you mean '
                               f'{near[0]!r}?')
     for name, allowed in INNER_KEYS.items():
-        for key in cfg.get(name) or {}:
-            staged = 'first' in allowed and re.fullmatch(r'step_\d+', key)
-            if key not in allowed and not staged:
-                near = difflib.get_close_matches(key, allowed, 1)
-                hint = f'did you mean {near[0]!r}? ' if near else ''
-                raise ConfigError(
-                    f'Unknown key {key!r} in {name}: {hint}Known are '
-                    f'{", ".join(allowed)}'
-                    f'{" and step_1, step_2, ..." if staged is None else ""}.')
-        for stage in STAGES if 'first' in allowed else ():
+        _check_inner(cfg.get(name) or {}, name, allowed)
+    for name in GROUPS:
+        for stage in STAGES:
             _check_dict((cfg.get(name) or {}).get(stage), f'{name}.{stage}')
+        check_table(cfg, name)
     if not cfg['method'].get('name'):
         raise ConfigError("The method has no name: set method=dict(name=...).")
+
+
+def _check_inner(inner: Mapping, name: str, allowed: tuple) -> None:
+    staged = name in GROUPS
+    for key in inner:
+        if key in allowed or staged and is_stage(key):
+            continue
+        near = difflib.get_close_matches(key, allowed, 1)
+        hint = f'did you mean {near[0]!r}? ' if near else ''
+        raise ConfigError(
+            f'Unknown key {key!r} in {name}: {hint}Known are '
+            f'{", ".join(allowed)}'
+            f'{" and step_1, step_2, ..." if staged else ""}.')
 
 
 def _check_dict(value: object, key: str) -> None:
@@ -126,20 +133,3 @@ def check_length(train_cfg: Mapping) -> None:
 def _is_positive(value: object) -> bool:
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     return whole and value > 0
-
-
-def overrides(group: Mapping | None, stage: str, step: int) -> list:
-    """Return the overrides of ``method`` or ``schedule`` for a step.
-
-    Args:
-        group (Mapping, optional): Dict with ``every``, ``first``, ``later``
-            and ``step_N``; the more special one wins.
-        stage (str): ``'first'`` or ``'later'``.
-        step (int): The step.
-
-    Returns:
-        list[dict]: In the order in which they are to be merged.
-    """
-    group = group or {}
-    names = ('every', stage, f'step_{step}')
-    return [group[name] for name in names if group.get(name)]

@@ -1,6 +1,10 @@
 """From a command line to a config that is ready to run."""
+import copy
+import difflib
 import os
+import re
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -8,6 +12,10 @@ from mmengine.config import Config, DictAction
 from mmengine.dist import is_distributed
 
 from mmseg_spwc.errors import ConfigError, input_errors
+from mmseg_spwc.scenario import Scenario
+
+from .stages import GROUPS, check_effect, check_table, for_scenario
+from .step_config import scenario_of, steps_of
 
 _PLAIN = dict(cuda='AmpOptimWrapper', cpu='mmseg_spwc.CpuAmpOptimWrapper')
 _CONSOLIDATED = dict(
@@ -33,20 +41,29 @@ class KeyValues(DictAction):
         super().__call__(parser, namespace, values, option_string)
 
 
+def add_config_options(parser: ArgumentParser) -> None:
+    """Add the options that say which config, and what to change in it."""
+    parser.add_argument('config', help='config of the sequence')
+    parser.add_argument(
+        '--scenario', help='what is learnt when, such as 15-1 or 10x10')
+    parser.add_argument(
+        '--setting', help='which images a step sees, such as disjoint')
+    parser.add_argument(
+        '--cfg-options',
+        nargs='+',
+        action=KeyValues,
+        help='overrides of the config, as key=value')
+
+
 def add_options(parser: ArgumentParser) -> None:
     """Add the options that every tool which runs a config shares."""
-    parser.add_argument('config', help='config of the sequence')
+    add_config_options(parser)
     parser.add_argument('--work-dir', help='folder for logs, weights, record')
     parser.add_argument(
         '--launcher',
         choices=['none', 'pytorch', 'slurm', 'mpi'],
         default='none',
         help='job launcher')
-    parser.add_argument(
-        '--cfg-options',
-        nargs='+',
-        action=KeyValues,
-        help='overrides of the config, as key=value')
     # older launchers pass the rank as an option, newer ones as a variable
     parser.add_argument(
         '--local_rank',
@@ -58,42 +75,102 @@ def add_options(parser: ArgumentParser) -> None:
 def load_config(args: Namespace) -> Config:
     """Read a config and apply the options that every tool shares.
 
-    The work_dir is that of the command line, else the config's, else
-    ``work_dirs/<config name>``.
+    What the scenario decides in ``method`` and ``schedule`` is settled here,
+    before the options are merged, so that these win. The work_dir is that of
+    the command line, else the config's, else
+    ``work_dirs/<config name>/<scenario and setting>``.
 
     Args:
-        args (Namespace): With ``config`` and, optionally, ``work_dir``,
-            ``cfg_options``, ``resume``, ``amp`` and ``launcher``.
+        args (Namespace): With ``config`` and, optionally, ``scenario``,
+            ``setting``, ``work_dir``, ``cfg_options``, ``resume``, ``amp``
+            and ``launcher``.
 
     Returns:
         Config: The config of the sequence.
     """
-    if not Path(args.config).is_file():
-        raise ConfigError(f'There is no config at {args.config}.')
-    try:
-        cfg = Config.fromfile(args.config)
-    except Exception as error:  # a config is a program: it may raise any
-        raise ConfigError(
-            f'{args.config} cannot be read ({type(error).__name__}: '
-            f'{error}): correct it or the _base_ file at fault.') from error
-    if getattr(args, 'cfg_options', None):
-        with input_errors('--cfg-options'):
-            cfg.merge_from_dict(args.cfg_options)
+    cfg = _read(args.config)
+    name = Path(args.config).stem
+    scenario = _apply(cfg, _options(args, cfg))
     if not cfg.get('runner_type'):
         raise ConfigError(
-            f'{args.config} is no config of a sequence: let it inherit '
+            f'{args.config} is not a config of a sequence: let it inherit '
             'configs/_base_/default_runtime.py, or set '
             "runner_type='mmseg_spwc.ContinualRunner'.")
-    name = Path(args.config).stem
+    label = re.sub(r'[^\w.-]+', '-', scenario.label) if scenario else ''
     cfg.work_dir = getattr(args, 'work_dir', None) or cfg.get(
-        'work_dir') or f'work_dirs/{name}'
-    cfg.experiment_name = cfg.get('experiment_name') or name
+        'work_dir') or str(Path('work_dirs', name, label))
+    cfg.experiment_name = cfg.get('experiment_name') or (
+        f'{name}_{label}' if label else name)
     cfg.launcher = getattr(args, 'launcher', 'none')
     cfg.resume = getattr(args, 'resume', False)
     cfg.verbose = getattr(args, 'verbose', False) or cfg.get('verbose', False)
     if getattr(args, 'amp', False):
         use_mixed_precision(cfg)
     return cfg
+
+
+def _read(path: str) -> Config:
+    if not Path(path).is_file():
+        raise ConfigError(f'There is no config at {path}.{_nearest(path)}')
+    try:
+        return Config.fromfile(path)
+    except Exception as error:  # a config is a program: it may raise any
+        raise ConfigError(
+            f'{path} cannot be read ({type(error).__name__}: {error}): '
+            'correct it or the _base_ file at fault.') from error
+
+
+def _nearest(path: str) -> str:
+    """Name the configs beside a missing one that are called nearly so."""
+    folder = Path(path).parent
+    beside = {
+        file.name: str(file)
+        for file in (*folder.parent.glob('*/*.py'), *folder.glob('*.py'))
+    }
+    near = [
+        beside[name]
+        for name in difflib.get_close_matches(Path(path).name, beside, 3, 0.6)
+        if '_base_' in Path(beside[name]).read_text()
+    ]
+    if not near:
+        return ''
+    return (f' Near it are {", ".join(near)}; scenarios are chosen with '
+            '--scenario and --setting.')
+
+
+def _options(args: Namespace, cfg: Config) -> dict:
+    """All that the command line changes, by dotted key."""
+    options = dict(getattr(args, 'cfg_options', None) or {})
+    for key, word in (('name', 'scenario'), ('setting', 'setting')):
+        value = getattr(args, word, None)
+        if value is not None:
+            options[f'scenario.{key}'] = value
+    given = cfg.get('scenario')
+    if getattr(args, 'scenario', None) and isinstance(given, Mapping) and \
+            given.get('steps'):
+        raise ConfigError(
+            f'{args.config} lists the steps of its scenario: take '
+            'scenario.steps out to choose one with --scenario.')
+    return options
+
+
+def _apply(cfg: Config, options: dict) -> Scenario | None:
+    """Merge options into a config; return its scenario, if it has one."""
+    changed = copy.deepcopy(cfg)
+    with input_errors('--cfg-options'):
+        changed.merge_from_dict(options)
+    scenario = None
+    if isinstance(changed.get('scenario'), Mapping):
+        with input_errors('scenario'):
+            scenario = scenario_of(changed)
+    groups = [g for g in GROUPS if isinstance(changed.get(g), Mapping)]
+    for name in groups if scenario else ():
+        check_table(changed, name)
+        cfg[name] = for_scenario(cfg.get(name), scenario)
+    cfg.merge_from_dict(options)
+    if scenario and 'method' in groups:
+        check_effect(cfg, scenario, steps_of(cfg, scenario), options)
+    return scenario
 
 
 def use_mixed_precision(cfg: Config) -> None:

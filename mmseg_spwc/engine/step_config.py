@@ -9,11 +9,12 @@ from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.registry import HOOKS, MODELS
 from mmseg_spwc.scenario import Scenario, build_scenario
 
-from .config_keys import KEYS, overrides
+from .config_keys import KEYS
 from .hooks.self_paced_hook import TYPE as SELF_PACED
 from .hooks.self_paced_hook import priority_takers, taken_unit
 from .problems import problem_of
 from .safety.guards import add_guards
+from .stages import GROUPS, for_scenario, overrides, stage_of
 
 SAMPLERS = dict(
     DefaultSampler='mmseg_spwc.SeededSampler',
@@ -73,7 +74,8 @@ def step_config(cfg: Config,
 
     The order of merging is: the config itself, what the scenario decides
     (channels, images, labels, metric), the schedule's overrides, the
-    method's overrides. So a method may change everything, for instance
+    method's overrides, each as it is in this scenario (:mod:`.stages`). So a
+    method may change everything, for instance
     ``train_dataloader.dataset.cumulative``.
 
     Args:
@@ -85,8 +87,7 @@ def step_config(cfg: Config,
     Returns:
         Config: A config that ``Runner.from_cfg`` takes.
     """
-    method = cfg['method']
-    stage = 'first' if step == 0 or method.get('restart') else 'later'
+    stage = stage_of(cfg['method'], step)
     base = {k: v for k, v in cfg.to_dict().items() if k not in KEYS}
     out = FormattedConfig(copy.deepcopy(base), filename=cfg.filename)
     seed = (cfg.get('randomness') or {}).get('seed') or 0
@@ -99,9 +100,10 @@ def step_config(cfg: Config,
     out.hooks = dict(transition=_transition(cfg, step, stage))
     if cfg.get('self_paced') and stage == 'later':
         out.hooks['self_paced'] = _self_paced(cfg, scenario, step)
-    for group in (cfg.get('schedule'), method):
-        for change in overrides(group, stage, step):
-            out.merge_from_dict(_plain(change))
+    for name in GROUPS:
+        group = for_scenario(cfg.get(name), scenario)
+        for change in overrides(group, stage, step).values():
+            out.merge_from_dict(change)
     if out.hooks.get('self_paced'):
         _set_unit(out)
     _finish(out)
@@ -109,10 +111,6 @@ def step_config(cfg: Config,
     if world_size > 1:
         _distribute(out)
     return out
-
-
-def _plain(mapping: Mapping) -> dict:
-    return Config(dict(mapping)).to_dict() if mapping else {}
 
 
 def _set_loading(loader: Config, total: int | None, world_size: int) -> None:

@@ -1,9 +1,11 @@
 """What is learnt when: class orders, label tables and image selection."""
 from .catalogue import (
     build_scenario,
+    check_row_name,
     get_classification_scenario,
     get_scenario,
     known_scenarios,
+    row_names,
 )
 from .checks import SETTINGS
 from .classification import ClassificationScenario
@@ -27,9 +29,10 @@ from .segmentation_splits import (
 
 __all__ = [
     'ClassificationScenario', 'SETTINGS', 'Scenario', 'SegmentationScenario',
-    'build_scenario', 'check_task_data', 'domain_of',
+    'build_scenario', 'check_row_name', 'check_task_data', 'domain_of',
     'get_classification_scenario', 'get_scenario', 'hold_out',
-    'in_new_words', 'known_scenarios', 'select_heldout', 'select_samples',
+    'in_new_words', 'known_scenarios', 'row_names', 'select_heldout',
+    'select_samples',
     'select_test', 'select_train', 'split_digest', 'split_heldout',
     'stratified_split'
 ]

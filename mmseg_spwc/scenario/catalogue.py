@@ -1,4 +1,5 @@
 """Scenarios by name, and from the dict form that a config holds."""
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
@@ -193,6 +194,40 @@ def build_scenario(cfg: Mapping) -> Scenario:
     if problem == 'segmentation':
         return get_scenario(**given)
     return get_classification_scenario(**given)
+
+
+def row_names(scenario: Scenario) -> tuple[str, ...]:
+    """Names of the rows that suit a scenario in a table, general ones first.
+
+    The dataset; dataset and name, where another class order (``15-1b``) also
+    takes the row of its natural one (``15-1``).
+    """
+    natural = re.sub(r'(?<=\d)([a-z]|-[a-z][\w-]*)$', '', scenario.name)
+    rows = (scenario.dataset, f'{scenario.dataset} {natural}',
+            f'{scenario.dataset} {scenario.name}')
+    return tuple(dict.fromkeys(rows))
+
+
+def check_row_name(row: str, own: Mapping) -> None:
+    """Refuse the name of a row that no scenario looks for.
+
+    Args:
+        row: A dataset, or a dataset and a name, such as ``voc 15-1``.
+        own: A scenario as a config has it, with a dataset or a name that the
+            catalogue need not know.
+    """
+    dataset, _, name = row.partition(' ')
+    if dataset == own.get('dataset') and name == str(own.get('name')):
+        return
+    problems = {d: p for p in _PROBLEMS for d in _PROBLEMS[p][1]}
+    if dataset not in problems:
+        if dataset != own.get('dataset'):
+            raise ValueError(unknown('dataset', dataset, problems))
+    elif name:
+        main = build_scenario(
+            dict(problem=problems[dataset], dataset=dataset, name=name)).name
+        if main != name:
+            raise ValueError(f'{name!r} is a second name: write {main!r}.')
 
 
 def _get(problem: str, dataset: str, name: str | None, order: str | None,

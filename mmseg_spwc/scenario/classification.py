@@ -76,6 +76,10 @@ class ClassificationScenario(Scenario):
             object.__setattr__(self, field, value)
         check_classification(self)
 
+    @property
+    def label(self) -> str:
+        return f'{self.name}-{self.kind}'
+
     def new_classes(self, t: int) -> tuple[int, ...]:
         """Id of every channel that step t adds."""
         self.check_step(t)

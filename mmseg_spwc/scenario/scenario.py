@@ -15,6 +15,11 @@ class Scenario(ABC):
 
     problem: ClassVar[str]
 
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """Name and setting in one word, for folders and runs."""
+
     @abstractmethod
     def new_classes(self, t: int) -> tuple[int, ...]:
         """Ids first learnt at step t."""

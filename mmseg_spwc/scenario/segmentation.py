@@ -81,6 +81,12 @@ class SegmentationScenario(Scenario):
         check_segmentation(self)
 
     @property
+    def label(self) -> str:
+        if self.kind == 'domain':  # has no setting
+            return self.name
+        return f'{self.name}-{self.setting}'
+
+    @property
     def has_background(self) -> bool:
         return self.kind == 'class'
 

@@ -138,19 +138,18 @@ def test_bad_settings_are_refused(options, what):
         FeatureReplayHook(**options)
 
 
-@pytest.mark.parametrize(('name', 'dataset', 'task', 'mix', 'ali', 'mem'), [
-    ('voc_19-1', 'voc', '19-1', 0.95, [1], [1]),
-    ('voc_15-5', 'voc', '15-5', 0.95, [1], [10]),
-    ('voc_15-1', 'voc', '15-1', 0.99, [3, 5, 2, 3, 1], [1, 20, 1, 2, 1]),
-    ('ade_100-50', 'ade', '100-50', 0.99, [0], [0.5]),
-    ('ade_50-50', 'ade', '50-50', 0.99, [0, 0], [0.1, 0.5]),
-    ('ade_100-10', 'ade', '100-10', 0.99, [5, 5, 2, 0, 0],
-     [2, 1, 1, 0.1, 0.5]),
+@pytest.mark.parametrize(('dataset', 'name', 'mix', 'ali', 'mem'), [
+    ('voc', '19-1', 0.95, [1], [1]),
+    ('voc', '15-5', 0.95, [1], [10]),
+    ('voc', '15-1', 0.99, [3, 5, 2, 3, 1], [1, 20, 1, 2, 1]),
+    ('ade', '100-50', 0.99, [0], [0.5]),
+    ('ade', '50-50', 0.99, [0, 0], [0.1, 0.5]),
+    ('ade', '100-10', 0.99, [5, 5, 2, 0, 0], [2, 1, 1, 0.1, 0.5]),
 ])
-def test_published_factors(tiny_config, name, dataset, task, mix, ali, mem):
+def test_published_factors(tiny_config, dataset, name, mix, ali, mem):
     cfg = tiny_config()
-    cfg.method = Config.fromfile(METHODS / f'alife_m_{name}.py').method
-    scenario = get_scenario(dataset, task)
+    cfg.method = Config.fromfile(METHODS / 'alife_m.py').method
+    scenario = get_scenario(dataset, name)
     assert scenario.num_steps == len(ali) + 1
     for step, (a, m) in enumerate(zip(ali, mem, strict=True), 1):
         hooks = step_config(cfg, scenario, step).custom_hooks

@@ -71,7 +71,7 @@ def test_scenarios(refused, change, message):
 def test_names_of_scenarios(refused):
     refused('name is the number of tasks', **{'scenario.name': 'ten'})
     cfg = Config.fromfile(
-        CONFIGS / 'ewc/ewc_small-vgg_cifar100-10x10.py')
+        CONFIGS / 'ewc/ewc_small-vgg_cifar100.py')
     cfg.scenario.name = '10x11'
     refused('use up all 100', cfg=cfg)
 
@@ -95,9 +95,9 @@ def test_options(refused, options, message):
 
 @pytest.mark.parametrize('leaf, files', [
     ('ewc_mlp_permuted-mnist', ('train-images-idx3-ubyte', 'data_root')),
-    ('ewc_small-vgg_cifar100-10x10', ('cifar-100-python/train',
+    ('ewc_small-vgg_cifar100', ('cifar-100-python/train',
                                       'data_root')),
-    ('ewc_small-vgg_tiny-imagenet-10x20', ('tiny-imagenet-200.zip', 'train',
+    ('ewc_small-vgg_tiny-imagenet', ('tiny-imagenet-200.zip', 'train',
                                            'val', 'data_root')),
 ])
 def test_missing_files_say_what_goes_where(refused, tmp_path, leaf, files):

@@ -5,10 +5,9 @@ from mmengine.runner import Runner
 from mmseg_spwc.engine import step_config
 from mmseg_spwc.scenario import build_scenario
 
-SEGFORMER = 'configs/finetune/finetune_segformer-mit-b0_voc12aug-15-1-ov-' \
-    '512x512.py'
-DEEPLAB = 'configs/finetune/finetune_mmseg-deeplabv3-r50-d8_voc12aug-15-1-' \
-    'ov-512x512.py'
+SEGFORMER = 'configs/finetune/finetune_segformer-mit-b0_voc12aug-512x512.py'
+DEEPLAB = 'configs/finetune/' \
+    'finetune_mmseg-deeplabv3-r50-d8_voc12aug-512x512.py'
 
 
 @pytest.mark.parametrize('leaf', [SEGFORMER, DEEPLAB])

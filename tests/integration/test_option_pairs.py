@@ -32,8 +32,10 @@ def initial(policy):
 
 
 def consolidation(name):
-    return Config.fromfile(
-        f'configs/_base_/consolidation/{name}.py').method.to_dict()
+    method = Config.fromfile(
+        f'configs/_base_/methods/{name}.py').method.to_dict()
+    del method['every']['model']  # the losses have slots of their own
+    return method
 
 
 def hook(kind, stage, **options):

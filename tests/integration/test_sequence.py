@@ -133,13 +133,13 @@ def test_foreign_checkpoint_is_refused(finished, tmp_path):
 
 
 def test_joint_sees_everything_and_offline_trains_once(tiny_config, tmp_path):
-    joint = tiny_config('configs/joint/joint_r18-shapes-6-1.py',
+    joint = tiny_config('configs/joint/joint_r18_shapes.py',
                         work_dir=str(tmp_path / 'joint'))
     joint.train_cfg.max_epochs = 1
     record = ContinualRunner(joint).train()
     images = [s['images']['train'] for s in record.steps]
     assert images[0] < images[1] <= images[2]
-    offline = tiny_config('configs/joint/joint_r18-shapes-6-1.py',
+    offline = tiny_config('configs/joint/joint_r18_shapes.py',
                           work_dir=str(tmp_path / 'offline'))
     offline.method.run = 'last'
     offline.train_cfg.max_epochs = 1

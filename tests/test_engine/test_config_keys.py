@@ -1,7 +1,7 @@
 """Typos at our level are found before anything runs."""
 import pytest
 
-from mmseg_spwc.engine.config_keys import check_keys, overrides
+from mmseg_spwc.engine.config_keys import check_keys
 from mmseg_spwc.errors import ConfigError
 
 
@@ -22,6 +22,8 @@ def test_free_names_at_the_top_are_allowed():
     (dict(method=dict(name='x', restrat=True)), "did you mean 'restart'"),
     (dict(method=dict(restart=True)), 'no name'),
     (dict(schedule=dict(latr={})), "did you mean 'later'"),
+    (dict(schedule=dict(by_scenaro={})), "did you mean 'by_scenario'"),
+    (dict(schedule=dict(by_scenario={'voc 15-2': {}})), '15-2'),
     (dict(heldout=dict(ration=0.1)), "did you mean 'ratio'"),
     (dict(total_batchsize=8), "did you mean 'total_batch_size'"),
     (dict(self_pased={}), "did you mean 'self_paced'"),
@@ -41,10 +43,3 @@ def test_misspelt_required_key_is_suggested():
 
 def test_single_steps_may_be_addressed():
     check_keys(dict(good(), schedule=dict(step_3={})))
-
-
-def test_the_more_special_override_comes_last():
-    group = dict(every='e', first='f', later='l', step_2='s')
-    assert overrides(group, 'later', 2) == ['e', 'l', 's']
-    assert overrides(group, 'first', 0) == ['e', 'f']
-    assert overrides(None, 'first', 0) == []

@@ -1,7 +1,8 @@
 """Print a config, or exactly what one step of it will run.
 
-    python tools/misc/print_config.py CONFIG [--step N [--world-size N]]
-        [--amp] [--cfg-options K=V ...]
+    python tools/misc/print_config.py CONFIG [--scenario 15-1]
+        [--setting disjoint] [--step N [--world-size N]] [--amp]
+        [--cfg-options K=V ...]
 
 Give it the options of tools/train.py. With several processes the config
 depends on whether there are GPUs: print it where it will run.

@@ -1,5 +1,6 @@
-# Label 0 is void and stands for the background.
-_base_ = './css_pipelines.py'
+# ADE20K, 60 epochs a step. Label 0 is void and stands for the background.
+_base_ = './css_protocol.py'
+scenario = dict(dataset='ade', name='100-50', setting='overlapped')
 data_root = '{{$MMSEG_SPWC_DATA:data}}/ade/ADEChallengeData2016'
 train_dataloader = dict(
     dataset=dict(
@@ -14,3 +15,4 @@ test_dataloader = dict(
             img_path='images/validation',
             seg_map_path='annotations/validation'),
         pipeline=_base_.test_pipeline))
+train_cfg = dict(max_epochs=60)

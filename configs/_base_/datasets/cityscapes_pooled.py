@@ -1,6 +1,7 @@
-# The cities of train and val in one pool, as the domain scenarios want them.
-# Which images test is decided by the scenario, city by city, once.
-_base_ = './css_pipelines.py'
+# Cityscapes, city by city, 50 epochs a step. The cities of train and val are
+# one pool; the scenario decides which images test, for each city once.
+_base_ = './css_protocol.py'
+scenario = dict(dataset='cityscapes_domain', name='11-5')
 data_root = '{{$MMSEG_SPWC_DATA:data}}/cityscapes'
 train_cities = dict(
     type='CityscapesDataset',
@@ -23,3 +24,4 @@ test_dataloader = dict(
             dict(pipeline=_base_.test_pipeline, **train_cities),
             dict(pipeline=_base_.test_pipeline, **val_cities),
         ]))
+train_cfg = dict(max_epochs=50)

@@ -1,5 +1,7 @@
-# Generated on first use; see mmseg_spwc/datasets/shapes.py.
-_base_ = './css_pipelines.py'
+# Generated on first use (mmseg_spwc/datasets/shapes.py); a sequence takes
+# minutes on two CPU cores.
+_base_ = './css_protocol.py'
+scenario = dict(dataset='shapes', name='6-1', setting='overlapped')
 data_root = '{{$MMSEG_SPWC_DATA:data}}/shapes'
 crop_size = 96
 shapes = dict(num_train=1200, num_val=200, size=96, seed=0)
@@ -18,3 +20,11 @@ test_dataloader = dict(
         generate=shapes,
         ann_file='ImageSets/Segmentation/val.txt',
         pipeline=_base_.test_pipeline))
+
+total_batch_size = 16
+train_cfg = dict(max_epochs=10)
+optim_wrapper = dict(optimizer=dict(lr=0.05))
+schedule = dict(
+    later=dict(
+        train_cfg=dict(max_epochs=6),
+        optim_wrapper=dict(optimizer=dict(lr=0.03))))

@@ -1,4 +1,6 @@
-_base_ = './css_pipelines.py'
+# PASCAL VOC 2012 with the SBD masks.
+_base_ = './css_protocol.py'
+scenario = dict(dataset='voc', name='15-1', setting='overlapped')
 data_root = '{{$MMSEG_SPWC_DATA:data}}/VOCdevkit/VOC2012'
 lists = 'ImageSets/Segmentation'
 voc_masks = dict(img_path='JPEGImages', seg_map_path='SegmentationClass')

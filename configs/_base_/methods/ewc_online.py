@@ -1,8 +1,7 @@
-# Online EWC for pixels; see ewc.py for its strength.
-_base_ = '../consolidation/ewc_online.py'
+# Online EWC: importances added up around the newest anchor. With decay below
+# 1, the form with the decay inside the penalty too has strength * decay.
+_base_ = './ewc.py'
 method = dict(
+    name='online-EWC',
     every=dict(
-        model=dict(
-            losses=dict(
-                pixel=dict(type='mmseg_spwc.PixelCrossEntropyLoss'))),
-        hooks=dict(consolidation=dict(strength=100.))))
+        hooks=dict(consolidation=dict(form='online', decay=1.))))

@@ -1,7 +1,10 @@
 # Learning without Forgetting: distils the old logits, T = 1.
-_base_ = './finetune.py'
 method = dict(
     name='LwF',
+    every=dict(
+        model=dict(
+            losses=dict(
+                pixel=dict(type='mmseg_spwc.PixelCrossEntropyLoss')))),
     later=dict(
         model=dict(
             losses=dict(

@@ -1,7 +1,12 @@
-# MAS for pixels.
-_base_ = '../consolidation/mas.py'
+# MAS: sensitivity of the logits' squared norm, added up over the steps around
+# the newest anchor, no 1/2. For MAS+spWC set form='task'.
+_base_ = './ewc.py'
 method = dict(
+    name='MAS',
     every=dict(
-        model=dict(
-            losses=dict(
-                pixel=dict(type='mmseg_spwc.PixelCrossEntropyLoss')))))
+        hooks=dict(
+            consolidation=dict(
+                importance=dict(_delete_=True, type='mas'),
+                strength=1.,
+                half=False,
+                form='online'))))

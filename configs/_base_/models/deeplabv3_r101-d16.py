@@ -1,8 +1,16 @@
 # DeepLabV3 with ResNet-101 at output stride 16, as MiB, PLOP, RCIL and spWC
 # use it: 58.04 M parameters for the 21 classes of VOC.
 # The scenario fills in num_classes.
-_base_ = './encoder_decoder.py'
 model = dict(
+    type='EncoderDecoder',
+    data_preprocessor=dict(
+        type='SegDataPreProcessor',
+        mean=[123.675, 116.28, 103.53],
+        std=[58.395, 57.12, 57.375],
+        bgr_to_rgb=True,
+        pad_val=0,
+        seg_pad_val=255,
+        size=(512, 512)),  # `crop_size` wins
     backbone=dict(
         type='mmseg_spwc.LeakyResNet',
         depth=101,
@@ -18,4 +26,6 @@ model = dict(
         dilations=(1, 6, 12, 18),
         init_gain_slope=0.01,  # the published RCIL code has 1
         norm_cfg=dict(type='SyncBN', requires_grad=True),
-        align_corners=False))
+        align_corners=False),
+    train_cfg=dict(),
+    test_cfg=dict(mode='whole'))

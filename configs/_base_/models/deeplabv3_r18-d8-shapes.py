@@ -1,8 +1,16 @@
 # A DeepLabV3 of 0.3 M parameters at output stride 8, for the generated shapes
 # of 96 px: small enough to train a whole sequence on two CPU cores.
 # The scenario fills in num_classes.
-_base_ = './encoder_decoder.py'
 model = dict(
+    type='EncoderDecoder',
+    data_preprocessor=dict(
+        type='SegDataPreProcessor',
+        mean=[123.675, 116.28, 103.53],
+        std=[58.395, 57.12, 57.375],
+        bgr_to_rgb=True,
+        pad_val=0,
+        seg_pad_val=255,
+        size=(512, 512)),  # `crop_size` wins
     backbone=dict(
         type='mmseg_spwc.LeakyResNet',
         depth=18,
@@ -18,4 +26,6 @@ model = dict(
         channels=48,
         dilations=(1, 2, 3, 4),
         norm_cfg=dict(type='BN', requires_grad=True),
-        align_corners=False))
+        align_corners=False),
+    train_cfg=dict(),
+    test_cfg=dict(mode='whole'))

@@ -1,4 +1,5 @@
+# python tools/train.py configs/classification/lwf/lwf_mlp_permuted-mnist.py
 _base_ = [
     '../_base_/settings/mlp_permuted-mnist.py',
-    '../_base_/methods/lwf_shared-head.py',
+    '../_base_/methods/lwf.py',
 ]

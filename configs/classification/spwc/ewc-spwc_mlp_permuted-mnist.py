@@ -1,3 +1,4 @@
+# python tools/train.py configs/classification/spwc/ewc-spwc_mlp_permuted-mnist.py
 _base_ = [
     '../_base_/settings/mlp_permuted-mnist.py',
     '../_base_/methods/ewc.py',

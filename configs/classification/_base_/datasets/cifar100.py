@@ -1,4 +1,10 @@
 # CIFAR-100's python files: 400 / 100 / 100 images a class.
+# Ten tasks of ten random classes, a head each; the task is known at test.
+scenario = dict(
+    problem='classification',
+    dataset='cifar100',
+    name='10x10',
+    kind='task')
 data_root = '{{$MMSEG_SPWC_DATA:data}}/cifar100'
 total_batch_size = 200
 train_dataloader = dict(

@@ -1,4 +1,8 @@
-_base_ = '../../../_base_/consolidation/mas.py'
+_base_ = '../../../_base_/methods/mas.py'
 method = dict(
     every=dict(
-        hooks=dict(consolidation=dict(strength=0.05, n_samples=4000))))
+        model=dict(_delete_=True),  # no loss of pixels
+        hooks=dict(consolidation=dict(strength=0.05, n_samples=4000))),
+    by_scenario=dict.fromkeys(
+        ('cifar100', 'tiny_imagenet'),
+        dict(every=dict(hooks=dict(consolidation=dict(strength=3.))))))

@@ -2,7 +2,6 @@
 _base_ = [
     '../models/mlp.py',
     '../datasets/digits.py',
-    '../scenarios/permuted_digits.py',
     '../schedules/mlp_10e.py',
     '../default_runtime.py',
 ]

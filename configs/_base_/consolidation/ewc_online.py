@@ -1,7 +1,0 @@
-# Online EWC: importances added up around the newest anchor. With decay below
-# 1, the form with the decay inside the penalty too has strength * decay.
-_base_ = './ewc.py'
-method = dict(
-    name='online-EWC',
-    every=dict(
-        hooks=dict(consolidation=dict(form='online', decay=1.))))

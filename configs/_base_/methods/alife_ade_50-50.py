@@ -1,6 +1,0 @@
-# ALIFE with its factors for ADE20K 50-50.
-_base_ = './alife.py'
-method = dict(
-    later=dict(
-        model=dict(
-            losses=dict(ali=dict(loss_weight=1.), kd=dict(loss_weight=20.)))))

@@ -1,9 +1,0 @@
-# ALIFE-M with its factors for ADE20K 100-50.
-_base_ = './alife_ade.py'
-method = dict(
-    name='ALIFE-M',
-    every=dict(
-        hooks=dict(
-            feature_replay=dict(type='mmseg_spwc.FeatureReplayHook'))),
-    step_1=dict(
-        hooks=dict(feature_replay=dict(classifier=dict(ali=0., mem=0.5)))))

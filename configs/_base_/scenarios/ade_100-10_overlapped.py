@@ -1,1 +1,0 @@
-scenario = dict(dataset='ade', name='100-10', setting='overlapped')

@@ -1,1 +1,0 @@
-scenario = dict(dataset='ade', name='100-50', setting='overlapped')

@@ -1,1 +1,0 @@
-scenario = dict(dataset='ade', name='50-50', setting='overlapped')

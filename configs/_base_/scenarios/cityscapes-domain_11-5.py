@@ -1,1 +1,0 @@
-scenario = dict(dataset='cityscapes_domain', name='11-5')

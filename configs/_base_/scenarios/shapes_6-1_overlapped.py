@@ -1,1 +1,0 @@
-scenario = dict(dataset='shapes', name='6-1', setting='overlapped')

@@ -1,1 +1,0 @@
-scenario = dict(dataset='voc', name='10-1', setting='disjoint')

@@ -1,1 +1,0 @@
-scenario = dict(dataset='voc', name='15-5', setting='overlapped')

@@ -1,1 +1,0 @@
-scenario = dict(dataset='voc', name='19-1', setting='overlapped')

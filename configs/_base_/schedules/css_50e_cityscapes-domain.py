@@ -1,2 +1,0 @@
-_base_ = './css_30e.py'
-train_cfg = dict(max_epochs=50)

@@ -1,3 +1,0 @@
-_base_ = './ewc_online.py'
-method = dict(
-    every=dict(hooks=dict(consolidation=dict(strength=800.))))

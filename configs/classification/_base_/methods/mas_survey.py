@@ -1,2 +1,0 @@
-_base_ = './mas.py'
-method = dict(every=dict(hooks=dict(consolidation=dict(strength=3.))))

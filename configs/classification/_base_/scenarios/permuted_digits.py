@@ -1,1 +1,0 @@
-scenario = dict(problem='classification', dataset='permuted_digits', name='10')

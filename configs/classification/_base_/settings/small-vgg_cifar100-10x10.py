@@ -1,8 +1,0 @@
-_base_ = [
-    '../models/small_vgg.py',
-    '../datasets/cifar100.py',
-    '../scenarios/cifar100_10x10.py',
-    '../schedules/small_vgg_20e.py',
-    '../default_runtime.py',
-]
-model = dict(backbone=dict(image_size=32))

@@ -1,2 +1,0 @@
-_base_ = './ewc_mlp_permuted-mnist.py'
-scenario = dict(heads='per_step')

@@ -1,4 +1,0 @@
-_base_ = [
-    '../_base_/settings/small-vgg_tiny-imagenet-10x20.py',
-    '../_base_/methods/mas_survey.py',
-]

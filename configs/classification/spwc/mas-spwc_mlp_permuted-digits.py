@@ -1,5 +1,0 @@
-_base_ = [
-    '../_base_/settings/mlp_permuted-digits.py',
-    '../_base_/methods/mas_task.py',
-    '../_base_/methods/spwc.py',
-]

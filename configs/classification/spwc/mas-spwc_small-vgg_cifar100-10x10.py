@@ -1,5 +1,0 @@
-_base_ = [
-    '../_base_/settings/small-vgg_cifar100-10x10.py',
-    '../_base_/methods/mas_task_survey.py',
-    '../_base_/methods/spwc.py',
-]

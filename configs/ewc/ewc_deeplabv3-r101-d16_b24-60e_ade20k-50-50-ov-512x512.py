@@ -1,6 +1,0 @@
-# python tools/train.py configs/ewc/ewc_deeplabv3-r101-d16_b24-60e_ade20k-50-50-ov-512x512.py
-_base_ = [
-    '../_base_/settings/ade20k_r101_60e.py',
-    '../_base_/scenarios/ade_50-50_overlapped.py',
-    '../_base_/methods/ewc.py',
-]

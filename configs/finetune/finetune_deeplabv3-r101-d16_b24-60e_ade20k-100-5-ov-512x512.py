@@ -1,6 +1,0 @@
-# python tools/train.py configs/finetune/finetune_deeplabv3-r101-d16_b24-60e_ade20k-100-5-ov-512x512.py
-_base_ = [
-    '../_base_/settings/ade20k_r101_60e.py',
-    '../_base_/scenarios/ade_100-5_overlapped.py',
-    '../_base_/methods/finetune.py',
-]

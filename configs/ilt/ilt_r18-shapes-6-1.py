@@ -1,6 +1,0 @@
-# python tools/train.py configs/ilt/ilt_r18-shapes-6-1.py
-_base_ = [
-    '../_base_/settings/shapes_r18.py',
-    '../_base_/scenarios/shapes_6-1_overlapped.py',
-    '../_base_/methods/ilt.py',
-]

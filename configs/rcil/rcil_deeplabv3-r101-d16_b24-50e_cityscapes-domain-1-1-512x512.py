@@ -1,6 +1,0 @@
-# python tools/train.py configs/rcil/rcil_deeplabv3-r101-d16_b24-50e_cityscapes-domain-1-1-512x512.py
-_base_ = [
-    '../_base_/settings/cityscapes-domain_r101_50e_lr2e-2.py',
-    '../_base_/scenarios/cityscapes-domain_1-1.py',
-    '../_base_/methods/rcil_domain.py',
-]

@@ -1,0 +1,8 @@
+# python tools/train.py configs/spwc/ewc-spwc_r18_shapes.py
+_base_ = [
+    '../_base_/models/deeplabv3_r18-d8-shapes.py',
+    '../_base_/datasets/shapes.py',
+    '../_base_/methods/ewc.py',
+    '../_base_/methods/spwc.py',
+    '../_base_/default_runtime.py',
+]

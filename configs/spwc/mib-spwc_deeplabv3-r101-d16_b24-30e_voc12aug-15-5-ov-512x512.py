@@ -1,7 +1,0 @@
-# python tools/train.py configs/spwc/mib-spwc_deeplabv3-r101-d16_b24-30e_voc12aug-15-5-ov-512x512.py
-_base_ = [
-    '../_base_/settings/voc12aug_r101_30e.py',
-    '../_base_/scenarios/voc_15-5_overlapped.py',
-    '../_base_/methods/mib.py',
-    '../_base_/methods/spwc.py',
-]

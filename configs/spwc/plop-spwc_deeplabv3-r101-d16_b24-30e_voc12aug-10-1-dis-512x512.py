@@ -1,8 +1,0 @@
-# python tools/train.py configs/spwc/plop-spwc_deeplabv3-r101-d16_b24-30e_voc12aug-10-1-dis-512x512.py
-_base_ = [
-    '../_base_/settings/voc12aug_r101_30e.py',
-    '../_base_/scenarios/voc_10-1_disjoint.py',
-    '../_base_/methods/plop.py',
-    '../_base_/methods/spwc.py',
-]
-schedule = dict(later=dict(train_cfg=dict(max_epochs=10)))  # as published

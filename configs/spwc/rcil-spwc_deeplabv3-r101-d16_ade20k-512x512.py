@@ -1,0 +1,8 @@
+# python tools/train.py configs/spwc/rcil-spwc_deeplabv3-r101-d16_ade20k-512x512.py
+_base_ = [
+    '../_base_/models/deeplabv3_r101-d16.py',
+    '../_base_/datasets/ade20k.py',
+    '../_base_/methods/rcil.py',
+    '../_base_/methods/spwc.py',
+    '../_base_/default_runtime.py',
+]
