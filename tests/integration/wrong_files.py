@@ -107,7 +107,8 @@ CHECKPOINTS = [Row(*row) for row in (
         'model.backbone.hidden': (8, 24)}),
      'weights of another network .*: use the config'),
     ('no backbone weights', lambda case: train(case.digits(
-        backbone_weights='none.pth')), 'backbone_weights is none.pth, but there is no such file'),
+        backbone_weights='none.pth')),
+     'backbone_weights is none.pth, but there is no such file'),
 )]
 
 
