@@ -122,7 +122,7 @@ def check_fits(stamp: Stamp, scenario: Scenario, path: str | Path) -> None:
     if stamp.scenario_hash != scenario.hash and not shared:
         raise CheckpointError(
             f'{path} belongs to another scenario than the config: use the '
-            'config it was trained with.')
+            'config, --scenario and --setting that it was trained with.')
 
 
 def check_start(stamp: Stamp, scenario: Scenario, path: str) -> None:
