@@ -111,9 +111,11 @@ def build_source(config: dict):
         return DATASETS.build(config)
     except (AssertionError, FileNotFoundError) as error:
         # mmseg asserts that the list of images exists
-        missing = getattr(error, 'filename', None) or str(error).rpartition(
-            ' ')[2]
-        if isinstance(error, AssertionError) and 'ann_file' not in str(error):
+        if isinstance(error, AssertionError) and 'ann_file' in str(error):
+            missing = str(error).rpartition(' ')[2]
+        elif getattr(error, 'filename', None):
+            missing = error.filename
+        else:  # the data set has said what is missing
             raise
         root = find_key(config, 'data_root') or 'its folder'
         raise FileNotFoundError(NO_DATA.format(missing, root)) from error

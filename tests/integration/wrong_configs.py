@@ -4,9 +4,9 @@ from wrong_inputs import Row, digits_edited, digits_with, method_with, train
 
 from mmseg_spwc.models.losses import DistillationLoss
 from mmseg_spwc.registry import MODELS
-from mmseg_spwc.scenario import build_scenario
 
 SPWC = 'ewc-spwc'
+NO_PENALTY = dict(self_paced=dict(rule='spwc', k=1))
 HOOK = 'method.every.hooks.consolidation'
 
 
@@ -74,6 +74,8 @@ CONFIGS = [Row(*row) for row in (
      "Unknown key 'frist' in schedule: did you mean 'first'"),
     ('typo in heldout', digits_with(**{'heldout.ration': 0.1}),
      "Unknown key 'ration' in heldout: did you mean 'ratio'"),
+    ('unknown key in heldout', digits_with(**{'heldout.share': 0.2}),
+     "Unknown key 'share' in heldout"),
     ('typo in an spWC option', spwc(protect_lst=True),
      "Unknown key 'protect_lst' in self_paced: did you mean 'protect_last'"),
     ('method without a name', digits_with(**{'method.name': ''}),
@@ -85,7 +87,9 @@ CONFIGS = [Row(*row) for row in (
     ('no model', removed('model'), "no 'model'"),
     ('no data', removed('train_dataloader'), "no 'train_dataloader'"),
     ('model of the other kind', digits_with(**{
-        'model.type': 'EncoderDecoder'}), 'type ImageClassifier'),
+        'model.type': 'EncoderDecoder'}),
+     'model is a EncoderDecoder; a sequence can be trained with mmpretrain '
+     'configs of type ImageClassifier'),
     ('model without a type', digits_edited(lambda c: c.model.pop('type')),
      "the key 'type' is missing"),
     ('unknown backbone', digits_with(**{'model.backbone.type': 'MLPP'}),
@@ -99,12 +103,17 @@ CONFIGS = [Row(*row) for row in (
     ('age without its number', aged(age=dict(type='topk')), "'k'"),
     ('share above one', aged(age=dict(type='fraction', f=1.5)),
      r'f must lie in \[0, 1\], got 1.5'),
+    ('k besides mu', spwc(mu=1.), 'exactly one of.*mu'),
+    ('smallest weight above one', spwc(min_weight=2), 'min_weight'),
     ('k is no number of units', aged(k=1.5), 'k must be an int, got 1.5'),
     ('k and mu', aged(k=1, mu=2.), 'exactly one of.*got .*mu.*k'),
     ('neither k nor mu', aged(rule='spwc'), r'exactly one of.*got \[\]'),
     ('unknown normalisation', spwc(normalise='mean'),
      "normalise must be one of.*'mean'"),
-    ('unknown unit', spwc(unit='task'), "unit is 'class' or 'step'"),
+    ('unknown unit', spwc(unit='task'),
+     "unit is 'class' or 'step', not 'task'"),
+    ('unit that a penalty cannot weight', spwc(unit='class'),
+     "unit='step'"),
     ('unknown update', spwc(update='epoch'), "update is 'step', dict"),
     ('update is a number', spwc(update=3), "update is 'step', dict"),
     ('old word for update', spwc(update='task'),
@@ -112,7 +121,16 @@ CONFIGS = [Row(*row) for row in (
     ('background where there is none', spwc(background='keep'),
      'needs .*a scenario with a background'),
     ('spWC without held-out images', method_with(SPWC, **{
-        'heldout.ratio': 0}), 'self_paced needs.*set heldout.ratio above 0'),
+        'heldout.ratio': 0}),
+     'self_paced needs.*held-out slice: set heldout.ratio above 0'),
+    ('spWC without a held-out slice', method_with(SPWC, heldout=None),
+     'self_paced needs.*held-out slice: set heldout.ratio'),
+    ('spWC without a penalty', method_with('finetune', **NO_PENALTY),
+     'the method has none: choose'),
+    ('spWC with distillation alone', method_with('lwf', **NO_PENALTY),
+     'the method has none: choose'),
+    ('spWC with bits', method_with('blip', **NO_PENALTY),
+     'the method has none: choose'),
     ('held-out share of 1.5', digits_with(**{'heldout.ratio': 1.5}),
      'heldout.ratio is 1.5: give a share'),
     ('held-out share in words', digits_with(**{'heldout.ratio': '0.1'}),
@@ -130,8 +148,9 @@ CONFIGS = [Row(*row) for row in (
     ('unknown labels of the Fisher information', consolidation(
         importance=dict(type='fisher', labels='all')),
      "one of sample, exact, empirical, max, not 'all'"),
-    ('optimiser wrapper that cannot consolidate', method_with('ewc', **{
-        'method.every.optim_wrapper.type': 'OptimWrapper'}),
+    ('optimiser wrapper that cannot consolidate', lambda case: train(
+        case.digits('ewc', **{
+            'method.every.optim_wrapper.type': 'OptimWrapper'}), begins=True),
      "cannot consolidate: set optim_wrapper.type='mmseg_spwc.Consol"),
     ('unknown optimiser', digits_with(**{
         'optim_wrapper.optimizer.type': 'SGDD'}), "no optimiser 'SGDD': use"),
@@ -164,51 +183,4 @@ CONFIGS = [Row(*row) for row in (
      "method.run is 'lst': it can be 'first' or 'last'"),
     ('seed in words', digits_with(**{'randomness.seed': 'x'}),
      "seed is 'x': give a whole number"),
-)]
-
-
-def scenario(**options):
-    return lambda case: build_scenario(options)
-
-
-def shapes(**options):
-    return lambda case: train(case.segment(**{
-        f'scenario.{key}': value for key, value in options.items()}))
-
-
-SCENARIOS = [Row(*row) for row in (
-    ('class in two steps', shapes(steps=[[1, 2, 3, 4, 5], [5, 6, 7, 8]]),
-     '5 is in step 0 and again in step 1'),
-    ('empty step', shapes(steps=[[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], []]),
-     'Step 1 learns nothing: put a class'),
-    ('class in no step', shapes(steps=[[1, 2, 3, 4, 5], [6, 7, 8, 9]]),
-     r'No step learns the classes \[10\]: add'),
-    ('class out of range', shapes(steps=[list(range(1, 11)), [11]]),
-     r'Class ids \[11\] are out of range'),
-    ('class that is no number', shapes(steps=[[1.5], [2]]),
-     'Step 0 holds 1.5: .* lists class ids'),
-    ('step that is no list', shapes(steps=[1, 2]),
-     'Step 0 is 1: write every step as a list'),
-    ('unknown setting', shapes(setting='overlaped'),
-     "Did you mean 'overlapped'"),
-    ('unknown scenario key', shapes(futur='ignore'), "Did you mean 'future'"),
-    ('number of classes in words', shapes(num_classes='11'),
-     "num_classes is '11': give a whole number"),
-    ('more classes than a mask has values', shapes(num_classes=300),
-     'give a number from 2 to 255'),
-    ('unknown data set', scenario(dataset='vco', name='10-1'),
-     "Unknown dataset 'vco'. Did you mean 'voc'"),
-    ('unknown name', scenario(dataset='voc', name='7-4'),
-     "Unknown scenario of voc '7-4'.*Known"),
-    ('no data set', scenario(name='10-1'), "needs the key 'dataset'"),
-    ('unknown problem', scenario(problem='detection', dataset='voc'),
-     "Unknown problem 'detection'. .*Known"),
-    ('broken domain pattern', scenario(
-        dataset='cityscapes_domain', name='1-1', domain_pattern='('),
-     'not a regular expression.*correct it'),
-    ('tasks that do not use up the classes', scenario(
-        problem='classification', dataset='cifar100', name='10x9'),
-     "'10x9'.*use up all 100"),
-    ('unknown order', digits_with(**{'scenario.order': 'alphabetic'}),
-     "Unknown order 'alphabetic'. .*Known"),
 )]

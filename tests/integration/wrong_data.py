@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from digit_runs import CONFIGS
+from mmengine.config import Config
 from PIL import Image
 from wrong_inputs import Row, digits_with, train
 
@@ -14,6 +16,8 @@ from mmseg_spwc.datasets.images.cifar import CifarImages
 from mmseg_spwc.datasets.images.idx import IdxImages
 from mmseg_spwc.datasets.images.source import ImageSource, concatenate
 from mmseg_spwc.datasets.images.tiny_imagenet import TinyImageNet
+
+FIRST = 'train_000000'  # of the shapes
 
 
 def first(folder: Path) -> Path:
@@ -79,9 +83,14 @@ SEGMENTATION = [Row(*row) for row in (
     ('list names an image twice', new_list(lambda text: 2 * text),
      'is listed twice.*remove'),
     ('missing mask', spoilt(lambda root: first(masks(root)).unlink()),
-     'mask files are missing, the first is .*png. Check'),
+     f'mask files are missing, the first is .*{FIRST}.png. Check'),
+    ('missing image', spoilt(
+        lambda root: first(root / 'JPEGImages').unlink()),
+     f'image files are missing, the first is .*{FIRST}.jpg. Check'),
     ('label out of range', new_mask(labelled(77)),
-     'holds the label 77.*convert the mask'),
+     f'{FIRST}.*holds the label 77.*convert the mask'),
+    ('batch larger than a step of images', lambda case: train(
+        case.segment(total_batch_size=90)), 'fewer than the total batch'),
     ('colour mask', new_mask(np.zeros((32, 32, 3), np.uint8)),
      'one channel of class ids. Colour masks must be converted'),
     ('mask of another size', new_mask(np.zeros((20, 32), np.uint8)),
@@ -155,6 +164,19 @@ def two_shapes(case):
     concatenate(sources)
 
 
+def leaf(pattern):
+    """Train a leaf without the files of its data set."""
+
+    def make(case):
+        path, = CONFIGS.glob(f'ewc/ewc_*{pattern}.py')
+        cfg = Config.fromfile(path)
+        cfg.merge_from_dict(dict(work_dir=str(case.folder / 'run'),
+                                 data_root='/no/where'))
+        train(cfg)
+
+    return make
+
+
 def few_classes(case):
     """Labels 0 to 9 in a scenario of five classes."""
     ContinualClsDataset(
@@ -195,6 +217,12 @@ CLASSIFICATION = [Row(*row) for row in (
      'uint8 of shape .*: get the files anew'),
     ('malicious CIFAR file', lambda case: cifar_files(
         case, Evil(case.folder)), 'it wants to call .*Get it anew'),
+    ('leaf without MNIST', leaf('_permuted-mnist'), '^error: data: ',
+     'train-images-idx3-ubyte', 'data_root', '/no/where'),
+    ('leaf without CIFAR', leaf('_cifar100*'), '^error: data: ',
+     'cifar-100-python/train', 'data_root', '/no/where'),
+    ('leaf without Tiny ImageNet', leaf('_tiny-imagenet*'), '^error: data: ',
+     'tiny-imagenet-200.zip', 'train', 'val', 'data_root', '/no/where'),
     ('no Tiny ImageNet', lambda case: TinyImageNet(case.folder),
      'put the folders train and val'),
     ('missing image of Tiny ImageNet', tiny_without_image,

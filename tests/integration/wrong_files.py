@@ -1,9 +1,10 @@
 """Checkpoints and records that are wrong."""
 import json
+import shutil
 
 import torch
 from wrong_data import Evil
-from wrong_inputs import Row, train
+from wrong_inputs import Row, digits_with, train
 
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.errors import user_errors
@@ -16,7 +17,7 @@ def start(write, **options):
     def make(case):
         path = case.folder / 'start.pth'
         write(case, path)
-        train(case.digits(start_from=str(path), **options))
+        train(case.digits(start_from=str(path), **options), begins=True)
 
     return make
 
@@ -58,18 +59,36 @@ def tested(write, **options):
     return make
 
 
+def forget_step_1(run):
+    content = json.loads((run / 'record.json').read_text())
+    content.update(status='running', steps=content['steps'][:1])
+    (run / 'record.json').write_text(json.dumps(content))
+
+
 def resumed(spoil, **options):
     """Go on with a run whose step 1 is missing, after ``spoil(folder)``."""
 
     def make(case):
         run = case.copy_of_run()
-        content = json.loads((run / 'record.json').read_text())
-        content.update(status='running', steps=content['steps'][:1])
-        (run / 'record.json').write_text(json.dumps(content))
+        forget_step_1(run)
         spoil(case, run)
-        train(case.digits(resume=True, **options))
+        train(case.digits(resume=True, **options), begins=True)
 
     return make
+
+
+def importances_of_another_network(case):
+    """Step 1 is to go on from importances of a narrower network."""
+    wide = {'model.backbone.hidden': (20, 24)}
+    run, other = case.folder / 'run', case.folder / 'other'
+    for cfg in (case.digits('ewc', **wide),
+                case.digits('ewc', work_dir=str(other))):
+        ContinualRunner(cfg).train()
+    for name in ('consolidation', 'step_01'):
+        shutil.rmtree(run / name)
+    shutil.copytree(other / 'consolidation', run / 'consolidation')
+    forget_step_1(run)
+    train(case.digits('ewc', **wide, resume=True), begins=True)
 
 
 def spoil_weights(write):
@@ -78,7 +97,7 @@ def spoil_weights(write):
 
 CHECKPOINTS = [Row(*row) for row in (
     ('start from nothing', start(lambda case, path: None),
-     'no checkpoint at .*start.pth'),
+     'start_from is .*start.pth, but there is no such file: give'),
     ('start from half a file', start(half), 'is broken or holds code. Use'),
     ('start from foreign weights', start(foreign),
      'not the checkpoint of a finished step: use'),
@@ -98,6 +117,8 @@ CHECKPOINTS = [Row(*row) for row in (
     ('resume with another network', resumed(
         lambda case, run: None, **{'model.backbone.hidden': (8, 24)}),
      'another shape for .*another network'),
+    ('resume with importances of another network',
+     importances_of_another_network, 'backbone.layers.0.*shape'),
     ('test a missing file', tested(lambda case, path: None),
      'no checkpoint at'),
     ('test a malicious file', tested(evil), 'holds code. Use'),
@@ -106,9 +127,8 @@ CHECKPOINTS = [Row(*row) for row in (
     ('test another network', tested(good, **{
         'model.backbone.hidden': (8, 24)}),
      'weights of another network .*: use the config'),
-    ('no backbone weights', lambda case: train(case.digits(
-        backbone_weights='none.pth')),
-     'backbone_weights is none.pth, but there is no such file'),
+    ('no backbone weights', digits_with(backbone_weights='none.pth'),
+     'backbone_weights is none.pth, but there is no such file: give'),
 )]
 
 

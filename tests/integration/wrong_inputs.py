@@ -19,10 +19,20 @@ KEPT = ('*.pth', 'record.json', 'results.csv', '*.safetensors')
 
 @dataclass(frozen=True)
 class Row:
-    """A wrong input: its name, what makes it, and what is said about it."""
+    """A wrong input: its name, what makes it, and what is said about it.
+
+    Args:
+        name (str): The mistake.
+        make (Callable): Makes it, given a :class:`Case`.
+        *says (str): Regular expressions; the sentence matches all of them.
+    """
     name: str
     make: Callable
-    says: str
+    says: tuple
+
+    def __init__(self, name: str, make: Callable, *says: str) -> None:
+        for key, value in dict(name=name, make=make, says=says).items():
+            object.__setattr__(self, key, value)
 
 
 @dataclass(frozen=True)
@@ -96,10 +106,21 @@ def _content(folder: Path) -> dict:
             for path in files}
 
 
-def train(cfg: Config) -> None:
-    """Run as the tool does: a user's mistake exits with code 2."""
-    with user_errors(), untouched(Path(cfg.work_dir)):
-        ContinualRunner(cfg).train()
+def train(cfg: Config, begins: bool = False) -> None:
+    """Run as the tool does: a user's mistake exits with code 2.
+
+    Args:
+        cfg (Config): With a mistake.
+        begins (bool): Whether it can only be found when a step begins.
+            Defaults to False: no step may begin.
+    """
+    folder = Path(cfg.work_dir)
+    before = set(folder.glob('step_*'))
+    with user_errors(), untouched(folder):
+        try:
+            ContinualRunner(cfg).train()
+        finally:
+            assert begins or set(folder.glob('step_*')) == before
 
 
 def digits_with(**options) -> Callable:
