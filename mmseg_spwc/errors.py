@@ -125,7 +125,7 @@ def naming_files(info: Mapping) -> Iterator[None]:
                  if info.get(key)]
         raise SampleError(
             f'The sample of {" and ".join(files)} cannot be made '
-            f'({type(error).__name__}: {error}): restore its files or mend '
+            f'({type(error).__name__}: {error}): restore its files or correct '
             'the pipeline.') from error
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Train on a slurm cluster, one process a GPU.
+# Train on a slurm cluster, one process per GPU.
 #
 #   [GPUS=8] [GPUS_PER_NODE=8] [CPUS_PER_TASK=5] [SRUN_ARGS='...'] \
 #     tools/slurm_train.sh PARTITION JOB CONFIG [options of tools/train.py ...]

@@ -31,7 +31,7 @@ ABSOLUTE = Statistic(torch.abs, lambda total, g: total.add_(g.abs()))
 
 
 def chunks(batch: int, numel: int, budget: int = BUDGET) -> Iterator[slice]:
-    """Slices of the batch that keep ``numel`` numbers a sample in budget."""
+    """Slices of the batch that keep ``numel`` numbers per sample in budget."""
     size = max(1, budget // max(numel, 1))
     for start in range(0, batch, size):
         yield slice(start, min(start + size, batch))

@@ -1,4 +1,4 @@
-"""Importances and anchors of past tasks, one file a task."""
+"""Importances and anchors of past tasks, one file per task."""
 import json
 import os
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ FORMAT = 'mmseg_spwc.task/1'
 class TaskStore:
     """Per-task tensors on disk.
 
-    They are needed only when the weights of the tasks change, once a step, so
-    they take no memory while training. A file appears whole or not at all,
+    They are needed only when the weights of the tasks change, once per step,
+    so they take no memory while training. A file appears whole or not at all,
     and is read through a memory map.
 
     Args:

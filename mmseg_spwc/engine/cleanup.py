@@ -1,4 +1,4 @@
-"""What a finished step leaves behind is measured and freed."""
+"""What a finished step has used is measured and freed."""
 import gc
 import logging
 import resource

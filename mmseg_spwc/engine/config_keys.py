@@ -7,7 +7,7 @@ Beside the keys of MMEngine's Runner a config of ours has these:
 ``method``           overrides of the step's config that make the method
 ``schedule``         overrides that differ between steps (lr, epochs)
 ``self_paced``       spWC's options, or absent
-``total_batch_size`` images a step of the optimiser sees, over all ranks
+``total_batch_size`` images per step of the optimiser, over all ranks
 ``heldout``          ``ratio`` and ``seed`` of the slice that scores units
 ``data_root``        root of the data sets, put into each of them
 ``crop_size``        side of the crops, put into our own transforms
@@ -78,7 +78,7 @@ def _check_inner(inner: Mapping, name: str, allowed: tuple) -> None:
         near = difflib.get_close_matches(key, allowed, 1)
         hint = f'did you mean {near[0]!r}? ' if near else ''
         raise ConfigError(
-            f'Unknown key {key!r} in {name}: {hint}Known are '
+            f'Unknown key {key!r} in {name}: {hint}The keys are '
             f'{", ".join(allowed)}'
             f'{" and step_1, step_2, ..." if staged else ""}.')
 

@@ -37,7 +37,7 @@ class KeyValues(DictAction):
         wrong = [value for value in values if not value.partition('=')[1]]
         if wrong:
             parser.error(f'{option_string} takes key=value pairs, not '
-                         f'{wrong[0]!r}: write it without blanks around =.')
+                         f'{wrong[0]!r}: write it without spaces around =.')
         super().__call__(parser, namespace, values, option_string)
 
 

@@ -161,5 +161,5 @@ def _check_optimiser(cfg: Config) -> None:
         kind = scheduler['type']
         if isinstance(kind, str) and PARAM_SCHEDULERS.get(kind) is None:
             raise ConfigError(
-                f'There is no scheduler {kind!r}: use one of MMEngine, such '
-                'as PolyLR.')
+                f'There is no scheduler {kind!r}: use one of MMEngine\'s, '
+                'such as PolyLR.')

@@ -81,8 +81,8 @@ class ShardedModel(nn.Module):
                 'A method that penalises or projects weights needs them '
                 'whole: leave model_wrapper_cfg out, or choose a method '
                 'without consolidation.')
-        say('The model is shared out among processes: a step that is '
-            'interrupted begins anew.')
+        say('The model is split over the processes: an interrupted step '
+            'starts from its beginning.')
         device = next(self.module.parameters()).device.type
         mesh = init_device_mesh(device, (get_world_size(), ))
         sharded = copy.deepcopy(self.module)

@@ -87,7 +87,7 @@ def _setting(members: Sequence[Mapping]) -> dict:
 def choose(settings: Sequence[dict]) -> dict | None:
     """Return the setting with the highest held-out mean.
 
-    One whose seeds are not all finished is no rival of one whose are. A
+    One whose seeds are not all finished does not compete with one whose are. A
     single setting needs no score to be chosen.
     """
     done = [s for s in settings if s['seeds']]

@@ -26,7 +26,7 @@ def run_trial(job: dict, first_step: str | None = None) -> str | None:
     """Train until the process ends.
 
     Args:
-        job (dict): ``folder``; ``command``, words behind the Python
+        job (dict): ``folder``; ``command``, words after the Python
             interpreter; ``env``, variables to set; ``cwd``.
         first_step (str, optional): What came of the shared step 0; Ray
             waits for it.

@@ -54,7 +54,7 @@ COMMANDS = [Row(*row) for row in (
     ('config that fails', train_file('model = dict(x=1 / 0)\n'),
      'ZeroDivisionError: .*: correct it'),
     ('config of no sequence', train_file('model = dict(x=1)\n'),
-     'is no config of a sequence: let it inherit'),
+     'is not a config of a sequence: let it inherit'),
     ('unknown launcher', tool('train', DEMO, '--launcher', 'sge'),
      "invalid choice: 'sge' .choose from"),
     ('launcher without a GPU', tool('train', DEMO, '--launcher', 'mpi'),

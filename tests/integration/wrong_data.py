@@ -95,7 +95,7 @@ SEGMENTATION = [Row(*row) for row in (
      'one channel of class ids. Colour masks must be converted'),
     ('mask of another size', new_mask(np.zeros((20, 32), np.uint8)),
      '32x20 pixels, its image 32x32: a mask has the size of its image'),
-    ('mask that is no image', spoilt(
+    ('mask that is not an image', spoilt(
         lambda root: first(masks(root)).write_text('no picture')),
      'The mask .* cannot be read .*: get it anew'),
     ('image that is none', spoilt(

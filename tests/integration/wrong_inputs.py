@@ -133,7 +133,7 @@ def method_with(method: str, **options) -> Callable:
 
 
 def digits_edited(edit: Callable) -> Callable:
-    """A row's ``make``: the digits with a change that is no merge."""
+    """A row's ``make``: the digits with a change that is not a merge."""
 
     def make(case: Case) -> None:
         cfg = case.digits()

@@ -13,7 +13,7 @@ def test_files_reason_and_remedy_are_said():
         raise OSError('gone')
     assert str(caught.value) == (
         'The sample of a.jpg and a.png cannot be made (OSError: gone): '
-        'restore its files or mend the pipeline.')
+        'restore its files or correct the pipeline.')
     assert isinstance(caught.value.__cause__, OSError)
 
 

@@ -32,7 +32,7 @@ def label_values(path: Path) -> set[int]:
     """The values of a label map.
 
     Args:
-        path (Path): A PNG of one byte a pixel, greyscale or palette.
+        path (Path): A PNG of one byte per pixel, greyscale or palette.
 
     Returns:
         set[int]: The values that occur.

@@ -1,4 +1,4 @@
-# RCIL as published: no activation behind the stem, the trained branch goes
+# RCIL as published: no activation after the stem, the trained branch goes
 # on (so a step starts with a jump), new biases are left as they are.
 _base_ = './rcil.py'
 method = dict(

@@ -43,7 +43,7 @@ class PseudoLabelHook(Hook):
             if bar:
                 bar.update()
         all_reduce(entropies.histogram)
-        check_agreement('about the entropies behind the thresholds',
+        check_agreement('about the entropies that give the thresholds',
                         histogram=entropies.histogram)
         labeller.set_thresholds(entropies)
         set_random_state(state)

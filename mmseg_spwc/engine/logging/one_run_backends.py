@@ -1,7 +1,7 @@
 """W&B and MLflow with one run for the whole sequence.
 
 MMEngine's backends begin a run whenever a visualiser is used and end it with
-every ``runner.train()`` and ``runner.test()``: three runs a step. These keep
+every ``runner.train()`` and ``runner.test()``: three runs per step. These keep
 the id of the run in ``work_dir/sequence`` and go on with it, in the next step
 and after ``--resume`` alike.
 """

@@ -101,7 +101,7 @@ def accuracy_summary(rows: list, kept: list) -> dict:
         ``forgetting``, ``bwt``, ``learning_accuracy``, ``first_accuracy``
         and the three forms of PS.
     """
-    # training once on everything leaves one row that is no matrix
+    # training once on everything leaves one row, which is not a matrix
     square = [len(row) for row in rows] == list(range(1, len(rows) + 1))
     if not square:
         last = rows[-1]

@@ -37,8 +37,9 @@ class Problem:
         """Give the model of ``out`` the channels of the step."""
         if str(out.model.type).rpartition('.')[2] not in self.models:
             raise ConfigError(
-                f'The model is a {out.model.type}; a sequence can be trained '
-                f'with {self.family} configs of type {self.models[0]}.')
+                f'The model is of type {out.model.type}; a sequence can be '
+                f'trained with {self.family} configs of type '
+                f'{self.models[0]}.')
         out.model.type = self.student
         out.model.channels = list(scenario.channels(step))
         self.fit_model(out.model, cfg, scenario, step)

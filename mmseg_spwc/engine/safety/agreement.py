@@ -87,8 +87,9 @@ def _plain(value: object) -> object:
     if isinstance(value, np.generic):
         value = value.item()
     if value is not None and not isinstance(value, (bool, int, float)):
-        raise TypeError(f'Cannot compare a {type(value).__name__} between '
-                        'processes: give tensors, numbers or text.')
+        raise TypeError('Cannot compare values of type '
+                        f'{type(value).__name__} between processes: give '
+                        'tensors, numbers or text.')
     if isinstance(value, float) and math.isnan(value):
         return 'nan'
     return value

@@ -20,7 +20,7 @@ class CollapseMonitorHook(Hook):
     A model that predicts almost nothing but one class, such as background,
     where the labels show others, has collapsed. A loss whose mean over the
     second half of a window is not below that over the first half does not
-    fall. Both are said once a step and change nothing.
+    fall. Both are said once per step and change nothing.
 
     Args:
         share (float): Share of one class in the predictions from which they

@@ -82,7 +82,7 @@ class FiniteGuardHook(Hook):
             f'{what} is not finite in {self._where}. '
             + ' '.join(dict.fromkeys(every))
             + ' The last checkpoint is kept; lower the learning rate, clip '
-            'the gradient or mend the data, then go on with --resume.')
+            'the gradient or correct the data, then go on with --resume.')
 
 
 def _has_scaler(optim_wrapper) -> bool:

@@ -90,7 +90,7 @@ class PreemptionHook(Hook):
     (:class:`ResumableEpochLoop`), so that ``--resume`` gives bit for bit what
     the uninterrupted run would have given. While scoring there is nothing to
     save: a resumed run scores again. All ranks stop together as soon as one
-    of them was asked to; they compare one number an iteration.
+    of them was asked to; they compare one number per iteration.
     """
 
     # after everything that belongs to an iteration, checkpoints included

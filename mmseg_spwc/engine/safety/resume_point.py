@@ -48,7 +48,7 @@ def check_intact(path: str | Path) -> dict:
         with zipfile.ZipFile(path) as archive:
             broken = archive.testzip()
     except Exception as error:  # zipfile and its decoders raise many kinds
-        raise CheckpointError(f'{path} is truncated or no checkpoint '
+        raise CheckpointError(f'{path} is truncated or not a checkpoint '
                               f'({error}).') from error
     if broken:
         raise CheckpointError(f'{path} is damaged: the checksum of its part '
@@ -90,7 +90,7 @@ def _newest(folder: Path) -> str | None:
             best, done = path, iteration
     if best is None and found:
         warn(f'No checkpoint in {folder} is intact: the step starts '
-             'anew.')
+             'from its beginning.')
     return best and f'{SCHEME}{best}'
 
 
@@ -115,7 +115,7 @@ def _load(path: str | Path, device) -> dict:
             'allow the class with torch.serialization.add_safe_globals '
             f'({str(error).splitlines()[0]}).') from error
     if not isinstance(content, dict) or 'iter' not in content.get('meta', {}):
-        raise CheckpointError(f'{path} is no checkpoint of MMEngine.')
+        raise CheckpointError(f'{path} is not a checkpoint of MMEngine.')
     return content
 
 

@@ -136,5 +136,5 @@ def _plain(value):
     if value is None or isinstance(value, (str, int, float, torch.Tensor)):
         return value
     raise TypeError(
-        f'The message hub holds a {type(value).__name__}, which cannot be '
-        'stored safely: put numbers, text or tensors into it.')
+        f'The message hub holds a value of type {type(value).__name__}, '
+        'which cannot be stored safely: put numbers, text or tensors into it.')

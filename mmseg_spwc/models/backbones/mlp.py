@@ -17,7 +17,7 @@ class MLPBackbone(BaseModule):
     Args:
         in_features (int): Numbers in an image. Defaults to 1024.
         hidden (Sequence[int]): Sizes of the layers. Defaults to (400, 400).
-        dropout (float): Share of activations dropped behind every layer.
+        dropout (float): Share of activations dropped after every layer.
             Defaults to 0.
         init_cfg (dict, optional): MMEngine's initialisation. Defaults to
             None, torch's own.

@@ -198,8 +198,9 @@ class ContinualImageClassifier(Student, ImageClassifier):
         if len(self.heads) == 1:
             return None
         raise ValueError(
-            f'There are {len(self.heads)} heads, one a task, so the task of '
-            'every image is needed: give data samples with a field `task`.')
+            f'There are {len(self.heads)} heads, one per task, so the task '
+            'of every image is needed: give data samples with a field '
+            '`task`.')
 
     def _own_channels_of(self, tasks: Tensor) -> Tensor:
         tasks = tasks.to(self.own_channels.device)

@@ -1,4 +1,4 @@
-"""Losses of continual segmentation and classification, one a file."""
+"""Losses of continual segmentation and classification, one per file."""
 from .adaptive_logit import AdaptiveLogitLoss
 from .alife_distillation import AlifeDistillationLoss
 from .bce_distillation import BCEDistillationLoss

@@ -118,7 +118,7 @@ def test_the_newest_intact_one_is_chosen(tmp_path, warnings):
     warnings.clear()
     assert find_resume_point(tmp_path) is None
     level, text = warnings[-1]
-    assert level == logging.WARNING and 'starts anew' in text
+    assert level == logging.WARNING and 'starts from its beginning' in text
     assert len(list(tmp_path.iterdir())) == 4  # nothing was deleted
 
 

@@ -1,4 +1,4 @@
-# CIFAR-100's python files: 400 / 100 / 100 images a class.
+# CIFAR-100's python files: 400 / 100 / 100 images per class.
 # Ten tasks of ten random classes, a head each; the task is known at test.
 scenario = dict(
     problem='classification',

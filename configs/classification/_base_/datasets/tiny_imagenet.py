@@ -1,4 +1,4 @@
-# Tiny ImageNet: 400 / 100 / 50 images a class. The official validation set
+# Tiny ImageNet: 400 / 100 / 50 images per class. The official validation set
 # tests, since the labels of the official test set are not public.
 # Ten tasks of twenty random classes, a head each; the task is known at test.
 scenario = dict(

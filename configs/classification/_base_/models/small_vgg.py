@@ -1,4 +1,4 @@
-# The survey's SMALL: six convolutions, two linear layers, a head a task.
+# The survey's SMALL: six convolutions, two linear layers, a head per task.
 model = dict(
     type='mmseg_spwc.ContinualImageClassifier',
     data_preprocessor=dict(

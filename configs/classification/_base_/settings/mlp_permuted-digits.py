@@ -1,4 +1,4 @@
-# Nothing to download, and seconds a task.
+# Nothing to download, and seconds per task.
 _base_ = [
     '../models/mlp.py',
     '../datasets/digits.py',
