@@ -1,7 +1,11 @@
 """The command ``mmseg-spwc``: the tools, wherever the package is installed.
 
     mmseg-spwc train CONFIG ...
+    mmseg-spwc train mmseg_spwc::demo/finetune_shapes-6-1.py
     mmseg-spwc demo
+
+A config of the package is named as in ``_base_``: ``mmseg_spwc::`` and its
+path below ``configs/``.
 """
 import runpy
 import sys

@@ -22,7 +22,7 @@ def table() -> dict[str, tuple[set, bool]]:
         _, room, _, allowed, _ = (cell.strip() for cell in row.split('|'))
         names = set(allowed.split('`')[1::2])
         if 'all of the above' in allowed:
-            names = ALL
+            names |= ALL
         rooms[room.strip('`')] = names, 'no OpenMMLab' not in allowed
     return rooms
 

@@ -11,8 +11,10 @@ import torch
 from mmengine.config import Config, DictAction
 from mmengine.dist import is_distributed
 
+from mmseg_spwc.compat import CONFIGS
 from mmseg_spwc.errors import ConfigError, input_errors
 from mmseg_spwc.scenario import Scenario
+from mmseg_spwc.utils.display import shown
 
 from .stages import GROUPS, check_effect, check_table, for_scenario
 from .step_config import scenario_of, steps_of
@@ -110,10 +112,14 @@ def load_config(args: Namespace) -> Config:
 
 
 def _read(path: str) -> Config:
+    package, inside, name = path.partition('mmseg_spwc::')
+    if inside and not package:
+        path = os.path.join(CONFIGS, name)
     if not Path(path).is_file():
         raise ConfigError(f'There is no config at {path}.{_nearest(path)}')
     try:
-        return Config.fromfile(path)
+        with shown(verbose=False):  # MMEngine tells of variables it uses
+            return Config.fromfile(path)
     except Exception as error:  # a config is a program: it may raise any
         raise ConfigError(
             f'{path} cannot be read ({type(error).__name__}: {error}): '
@@ -130,7 +136,7 @@ def _nearest(path: str) -> str:
     near = [
         beside[name]
         for name in difflib.get_close_matches(Path(path).name, beside, 3, 0.6)
-        if '_base_' in Path(beside[name]).read_text()
+        if re.search(r'^_base_ *=', Path(beside[name]).read_text(), re.M)
     ]
     if not near:
         return ''

@@ -3,8 +3,8 @@
 _base_ = './css_protocol.py'
 scenario = dict(dataset='shapes', name='6-1', setting='overlapped')
 data_root = '{{$MMSEG_SPWC_DATA:data}}/shapes'
-crop_size = 96
-shapes = dict(num_train=1200, num_val=200, size=96, seed=0)
+crop_size = 64
+shapes = dict(num_train=1000, num_val=150, size=64, seed=0)
 train_dataloader = dict(
     num_workers=2,
     dataset=dict(

@@ -1,5 +1,5 @@
 # A DeepLabV3 of 0.3 M parameters at output stride 8, for the generated shapes
-# of 96 px: small enough to train a whole sequence on two CPU cores.
+# of 64 px: small enough to train a whole sequence on two CPU cores.
 # The scenario fills in num_classes.
 model = dict(
     type='EncoderDecoder',
