@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest -n 2 --dist worksteal
 export OMP_WAIT_POLICY ?= PASSIVE
 PINS := requirements/pinned.txt
 
-.PHONY: demo test test-slow lint bench env clean
+.PHONY: demo test test-slow lint bench docs env clean
 
 # three methods from one shared step 0; a second call goes on where it stopped
 demo: $(ENV)
@@ -19,6 +19,7 @@ test: $(ENV)
 	$(PYTEST) $(TESTS)
 
 test-slow: $(ENV)
+	@$(PY) -m pip install --quiet -r requirements/slow.txt
 	$(PY) -m pytest -m slow $(TESTS)
 
 lint: $(ENV)
@@ -27,13 +28,18 @@ lint: $(ENV)
 bench: $(ENV)
 	@for file in benchmarks/[!_]*.py; do echo "== $$file"; $(PY) $$file || exit 1; done
 
+# the documentation as a site, in site/; fails on a broken link
+docs: $(ENV)
+	@$(PY) -m pip install --quiet -r requirements/docs.txt
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
+
 env: $(ENV)
 
 ifeq ($(VENV),.venv)
 $(ENV): $(PINS) setup.py requirements/runtime.txt
 	@echo "Setting up $(VENV) (once, a few minutes) ..."
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 10), (3, 11)))' || { \
-	  echo "$(PYTHON) must be Python 3.10 or 3.11: run make PYTHON=python3.11 ..."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' || { \
+	  echo "$(PYTHON) must be Python 3.10 to 3.13: run make PYTHON=python3.11 ..."; exit 1; }
 	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	@echo "  installing the versions of $(PINS)"
 	@$(PY) -m pip install --quiet -r $(PINS)

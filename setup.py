@@ -26,7 +26,7 @@ if __name__ == '__main__':
         long_description=(ROOT / 'README.md').read_text(encoding='utf-8'),
         long_description_content_type='text/markdown',
         license='Apache-2.0',
-        python_requires='>=3.10,<3.12',
+        python_requires='>=3.10,<3.14',
         packages=find_packages(include=('mmseg_spwc', 'mmseg_spwc.*')),
         package_data={
             # links to configs/, tools/ and model-index.yml, so that a wheel

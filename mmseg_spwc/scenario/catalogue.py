@@ -128,7 +128,7 @@ def get_scenario(dataset: str,
                  name: str | None = None,
                  setting: str = 'overlapped',
                  order: str | None = None,
-                 **overrides) -> SegmentationScenario:
+                 **overrides: object) -> SegmentationScenario:
     """Build a scenario of segmentation by name or from the user's steps.
 
     Args:
@@ -156,7 +156,7 @@ def get_scenario(dataset: str,
 def get_classification_scenario(dataset: str,
                                 name: str | None = None,
                                 order: str | None = None,
-                                **overrides) -> ClassificationScenario:
+                                **overrides: object) -> ClassificationScenario:
     """Build a scenario of classification by name or from the user's steps.
 
     Args:
