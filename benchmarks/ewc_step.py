@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from mmseg_spwc.consolidation import QuadraticPenalty
-from mmseg_spwc.engine.optim.consolidated import ConsolidatedOptimWrapper
+from mmseg_spwc.engine.optim import ConsolidatedOptimWrapper
 
 try:
     from avalanche.training.plugins import EWCPlugin

@@ -2,7 +2,13 @@
 
 They are siblings of mmseg's and mmpretrain's registries, so that one type,
 written ``mmseg_spwc.X`` in a config, is found under either default scope.
+The last ones are of kinds that MMEngine does not know.
 """
+import contextlib
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
 from mmengine.registry import DATA_SAMPLERS as MMENGINE_DATA_SAMPLERS
 from mmengine.registry import DATASETS as MMENGINE_DATASETS
 from mmengine.registry import EVALUATOR as MMENGINE_EVALUATOR
@@ -42,3 +48,52 @@ MODEL_WRAPPERS = _child(MMENGINE_MODEL_WRAPPERS, 'engine')
 OPTIM_WRAPPERS = _child(MMENGINE_OPTIM_WRAPPERS, 'engine')
 LOG_PROCESSORS = _child(MMENGINE_LOG_PROCESSORS, 'engine')
 VISBACKENDS = _child(MMENGINE_VISBACKENDS, 'engine')
+
+
+def build_own(cfg: str | dict, registry: Registry,
+              renamed: Mapping[str, str]) -> Any:
+    """Build a part of a kind that only this package has.
+
+    MMEngine would look for a registry of the default scope first, and warn
+    that mmseg has none of this kind.
+
+    Args:
+        cfg (str | dict): The type, or a dict with it and its arguments.
+        registry (Registry): Where to look.
+        renamed (Mapping[str, str]): New names by those of older versions.
+
+    Returns:
+        Any: The part.
+    """
+    options = dict(type=cfg) if isinstance(cfg, str) else dict(cfg)
+    kind = options.pop('type', None)
+    if kind in renamed:
+        raise ValueError(f'the {registry.name} {kind!r} is written '
+                         f'{renamed[kind]!r} now: change the config.')
+    part = kind
+    with contextlib.suppress(RuntimeError):  # not found as a path either
+        part = registry.get(kind) if isinstance(kind, str) else kind
+    if not callable(part):
+        known = ', '.join(sorted(registry.module_dict))
+        raise ValueError(f'the {registry.name} is one of {known}, not '
+                         f'{kind!r}; custom_imports adds your own.')
+    return part(**options)
+
+
+def _own(name: str, location: str, **renamed: str) -> Registry:
+    return Registry(
+        name,
+        build_func=partial(build_own, renamed=renamed),
+        scope='mmseg_spwc',
+        locations=[f'mmseg_spwc.{location}'])
+
+
+IMPORTANCES = _own(
+    'importance',
+    'consolidation',
+    fisher='mmseg_spwc.FisherImportance',
+    mas='mmseg_spwc.MASImportance',
+    si='mmseg_spwc.SIImportance',
+    ema='mmseg_spwc.EMAImportance')
+PENALTY_FORMS = _own('penalty form', 'consolidation', task='per_step')
+PENALTY_UPDATES = _own('penalty update', 'consolidation')

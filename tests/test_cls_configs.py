@@ -179,11 +179,11 @@ def hook_of(leaf: str) -> Config:
 
 
 @pytest.mark.parametrize('method, half, form, mlp, vgg', [
-    ('ewc', True, 'task', 100, 800),
-    ('online-ewc', True, 'online', 100, 800),
+    ('ewc', True, 'per_step', 100, 800),
+    ('online-ewc', True, dict(type='online', decay=1.), 100, 800),
     ('mas', False, 'online', 0.05, 3),
     ('si', False, 'online', 5, 400),
-    ('ewc-spwc', True, 'task', 100, 800),
+    ('ewc-spwc', True, 'per_step', 100, 800),
 ])
 def test_factors_of_the_methods(method, half, form, mlp, vgg):
     for data in DATA:
@@ -196,7 +196,7 @@ def test_mas_with_spwc_has_an_anchor_for_every_task():
     for data, strength in (('mlp_permuted-mnist', 0.05),
                            ('small-vgg_cifar100', 3)):
         hook = hook_of(f'configs/classification/spwc/mas-spwc_{data}.py')
-        assert (hook.form, hook.strength) == ('task', strength)
+        assert (hook.form, hook.strength) == ('per_step', strength)
 
 
 def test_lwf_counts_a_shared_head_once_for_every_old_task():

@@ -1,5 +1,4 @@
-"""Importances and anchors of past tasks, one file per task."""
-import json
+"""Importances and anchors of past steps, one file per step."""
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,15 +9,16 @@ from torch import Tensor
 
 from mmseg_spwc.utils.files import write_safetensors
 
-from .quadratic import QuadraticPenalty
-
+FOLDER = 'consolidation'  # beside the folders of the steps
+# runs of older versions are read too, so the files keep their old name
 FORMAT = 'mmseg_spwc.task/1'
+PREFIX = 'task_'
 
 
-class TaskStore:
-    """Per-task tensors on disk.
+class StepStore:
+    """The tensors of every step on disk.
 
-    They are needed only when the weights of the tasks change, once per step,
+    They are needed only when the weights of the steps change, once per step,
     so they take no memory while training. A file appears whole or not at all,
     and is read through a memory map.
 
@@ -39,9 +39,9 @@ class TaskStore:
         self.directory = Path(directory)
         self.importance_dtype = importance_dtype
 
-    def save(self, task: int, importances: Mapping[str, Tensor],
-             anchors: Mapping[str, Tensor], **notes: object) -> Path:
-        """Write one task; ``notes`` are kept as JSON beside the tensors."""
+    def save(self, step: int, importances: Mapping[str, Tensor],
+             anchors: Mapping[str, Tensor]) -> Path:
+        """Write one step."""
         tensors = {}
         for name, importance in importances.items():
             if name not in anchors:
@@ -54,85 +54,33 @@ class TaskStore:
             tensors[f'importance.{name}'] = _plain(importance,
                                                    self.importance_dtype)
             tensors[f'anchor.{name}'] = _plain(anchors[name], torch.float32)
-        header = {'format': FORMAT, 'notes': json.dumps(notes)}
-        path = self._path(task)
-        write_safetensors(path, tensors, header)
+        path = self._path(step)
+        write_safetensors(path, tensors, {'format': FORMAT})
         return path
 
-    def tasks(self) -> list[int]:
-        """The stored tasks in order."""
+    def steps(self) -> list[int]:
+        """The stored steps in order."""
         return sorted(
-            int(path.stem.removeprefix('task_'))
-            for path in self.directory.glob('task_*.safetensors'))
+            int(path.stem.removeprefix(PREFIX))
+            for path in self.directory.glob(f'{PREFIX}*.safetensors'))
 
-    def load(self, task: int) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-        """Importances and anchors of one task, mapped from the file."""
-        with self._open(task) as file:
+    def load(self, step: int) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """Importances and anchors of one step, mapped from the file."""
+        with self._open(step) as file:
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
         return tuple({
             key.removeprefix(kind): tensor
             for key, tensor in tensors.items() if key.startswith(kind)
         } for kind in ('importance.', 'anchor.'))
 
-    def notes(self, task: int) -> dict:
-        """What :meth:`save` was told to keep beside the tensors."""
-        with self._open(task) as file:
-            return json.loads(file.metadata()['notes'])
+    def _path(self, step: int) -> Path:
+        return self.directory / f'{PREFIX}{step:03d}.safetensors'
 
-    def check(self, task: int, named_params: Mapping[str, Tensor]) -> None:
-        """Refuse a task that was stored for another architecture.
-
-        Parameters the model has in addition, such as newer heads, are fine.
-        """
-        shapes = {name: tuple(p.shape) for name, p in named_params.items()}
-        with self._open(task) as file:
-            stored = {
-                key.removeprefix('anchor.'):
-                tuple(file.get_slice(key).get_shape())
-                for key in file.keys()  # noqa: SIM118
-                if key.startswith('anchor.')
-            }
-        wrong = [
-            f'{name} is {shape} in the file, {shapes.get(name, "absent")} in '
-            'the model' for name, shape in stored.items()
-            if shapes.get(name) != shape
-        ]
-        if wrong:
-            raise ValueError(
-                f'{self._path(task)} was stored for another architecture, '
-                f'{len(wrong)} parameters differ: {"; ".join(wrong[:5])}')
-
-    def penalty(self,
-                weights: Mapping[int, float],
-                named_params: Mapping[str, Tensor] | None = None
-                ) -> QuadraticPenalty:
-        """Build the penalty, holding one task in memory at a time.
-
-        Args:
-            weights: Weight by task, for instance lambda * v / 2. Tasks of
-                weight 0 are not read.
-            named_params: Parameters of the model, to check the files against.
-
-        Returns:
-            QuadraticPenalty: The sum over the tasks.
-        """
-        penalty = QuadraticPenalty()
-        for task, weight in weights.items():
-            if weight == 0:
-                continue
-            if named_params is not None:
-                self.check(task, named_params)
-            penalty.add(weight, *self.load(task))
-        return penalty
-
-    def _path(self, task: int) -> Path:
-        return self.directory / f'task_{task:03d}.safetensors'
-
-    def _open(self, task: int) -> safe_open:
-        path = self._path(task)
+    def _open(self, step: int) -> safe_open:
+        path = self._path(step)
         if not path.exists():
             raise FileNotFoundError(
-                f'{path} does not exist; stored tasks: {self.tasks()}')
+                f'{path} does not exist; stored steps: {self.steps()}')
         try:
             file = safe_open(path, framework='pt')
         except SafetensorError as error:

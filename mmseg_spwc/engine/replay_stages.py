@@ -17,7 +17,7 @@ from mmseg_spwc.models.feature_replay import (
 )
 from mmseg_spwc.models.segmentors.continual_encoder_decoder import labels_of
 
-from .importance.step_data import once_through
+from .step_data import once_through
 
 
 @dataclass(frozen=True)

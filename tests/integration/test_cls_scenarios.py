@@ -15,7 +15,7 @@ from mmengine.config import Config
 from mmengine.registry import init_default_scope
 from PIL import Image
 
-from mmseg_spwc.consolidation import TaskStore
+from mmseg_spwc.consolidation import StepStore
 from mmseg_spwc.datasets.images import DigitImages
 from mmseg_spwc.engine import ContinualRunner, step_config
 from mmseg_spwc.engine.problems import problem_of
@@ -60,7 +60,7 @@ def test_a_head_for_every_task(split):
     assert record.steps[2]['class_ids'] == [3, 1, 4, 0, 5, 9, 2, 6, 7, 8]
     # only the task's own channels compete: each is learnt when it comes
     assert all(s['accuracy_by_step'][-1] > 0.8 for s in record.steps)
-    store = TaskStore(f'{cfg.work_dir}/consolidation')
+    store = StepStore(f'{cfg.work_dir}/consolidation')
     for step in range(3):
         own = {f'head.fc.linears.{step}.{kind}' for kind in ('weight', 'bias')}
         measured = {n for n in store.load(step)[0] if n.startswith('head.')}

@@ -6,7 +6,7 @@ import torch
 from mmengine.config import Config
 from mmengine.hooks import Hook
 
-from mmseg_spwc.consolidation import TaskStore
+from mmseg_spwc.consolidation import StepStore
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.engine.checkpoint import load_step
 from mmseg_spwc.registry import HOOKS
@@ -72,8 +72,8 @@ def test_ewc_keeps_closer_to_what_mattered(run):
     ewc.method.every.hooks.consolidation.strength = 30.
     for cfg in (ewc, plain):
         ContinualRunner(cfg).train()
-    store = TaskStore(f'{ewc.work_dir}/consolidation')
-    assert store.tasks() == [0, 1, 2]
+    store = StepStore(f'{ewc.work_dir}/consolidation')
+    assert store.steps() == [0, 1, 2]
     assert same(weights(ewc, 0), weights(plain, 0))
     for task in range(3):
         importances, anchors = store.load(task)
@@ -113,7 +113,7 @@ def test_a_stopped_step_goes_on_with_what_it_has_gathered(run, method):
     ContinualRunner(broken).train()
     assert same(weights(whole, 1), weights(broken, 1))
     for task in range(2):
-        a, b = (TaskStore(f'{cfg.work_dir}/consolidation').load(task)
+        a, b = (StepStore(f'{cfg.work_dir}/consolidation').load(task)
                 for cfg in (whole, broken))
         assert same(a[0], b[0]) and same(a[1], b[1])
         assert all(v.isfinite().all() for v in a[0].values())

@@ -141,13 +141,20 @@ CONFIGS = [Row(*row) for row in (
     ('strength in words', consolidation(strength='big'),
      "strength must be finite and not negative, got 'big'"),
     ('unknown penalty form', consolidation(form='tasks'),
-     "form is one of task, online, last, not 'tasks'"),
+     "form is one of last, online, per_step, not 'tasks'"),
+    ('old penalty form', consolidation(form='task'),
+     "form 'task' is written 'per_step' now"),
+    ('old place of the decay', consolidation(decay=.5),
+     r"decay is written form=dict\(type='online', decay=0.5\) now"),
     ('unknown penalty update', consolidation(update='newton'),
      "update is one of .*, not 'newton'"),
     ('unknown importance', consolidation(importance=dict(type='fischer')),
-     "one of fisher, mas, si, ema, not 'fischer'"),
+     "one of .*FisherImportance, .*, not 'fischer'"),
+    ('old importance', consolidation(importance=dict(
+        _delete_=True, type='mas')),
+     "'mas' is written 'mmseg_spwc.MASImportance' now"),
     ('unknown labels of the Fisher information', consolidation(
-        importance=dict(type='fisher', labels='all')),
+        importance=dict(labels='all')),
      "one of sample, exact, empirical, max, not 'all'"),
     ('optimiser wrapper that cannot consolidate', lambda case: train(
         case.digits('ewc', **{

@@ -4,7 +4,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from mmseg_spwc.consolidation import mas_importance
-from mmseg_spwc.consolidation.layer_sums import ABSOLUTE, SQUARE, chunks
+from mmseg_spwc.consolidation.gradient_sums import ABSOLUTE, SQUARE, chunks
 from mmseg_spwc.consolidation.per_sample import PerSampleGradients
 
 # torch's remark that an operation has no batching rule of its own

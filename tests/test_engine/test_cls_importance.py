@@ -108,7 +108,8 @@ def test_fisher_is_that_of_single_images(runner_of, labels):
 
 def test_mas_is_that_of_single_images(runner_of):
     runner = runner_of(**{
-        f'{HOOK}.importance': dict(_delete_=True, type='mas')})
+        f'{HOOK}.importance': dict(
+            _delete_=True, type='mmseg_spwc.MASImportance')})
     squares = by_loop(runner, lambda z, label: [(1, z.square().sum())], 1)
     assert_equal(measured(runner), squares)
 
@@ -118,7 +119,8 @@ def test_sampled_labels_have_the_exact_fisher_as_their_mean(runner_of):
     found = measured(runner)
     runner.hooks[:] = [h for h in runner.hooks
                        if not isinstance(h, ConsolidationHook)]
-    hook = ConsolidationHook(dict(type='fisher', labels='exact'), 1.)
+    hook = ConsolidationHook(
+        dict(type='mmseg_spwc.FisherImportance', labels='exact'), 1.)
     runner.register_hook(hook)
     wanted = measured(runner)
     for name, value in wanted.items():

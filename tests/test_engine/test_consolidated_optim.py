@@ -14,6 +14,7 @@ from mmseg_spwc.engine.optim import (
     ConsolidatedCpuAmpOptimWrapper,
     ConsolidatedOptimWrapper,
 )
+from mmseg_spwc.registry import PENALTY_UPDATES
 
 LR = 0.1
 
@@ -54,7 +55,9 @@ def held(model, tasks, cls=ConsolidatedOptimWrapper, update='gradient',
     penalty = QuadraticPenalty()
     for task in tasks:
         penalty.add(*task)
-    wrapper.hold(dict(model.named_parameters()), penalty, update)
+    kind = PENALTY_UPDATES.build(update)
+    kind.attach(penalty, optimizer)
+    wrapper.hold(dict(model.named_parameters()), kind)
     return wrapper
 
 
@@ -156,11 +159,11 @@ def test_huge_strength_is_stable_only_when_proximal(model, tasks, update):
 
 class Watch:
 
-    def begin_step(self, params):
+    def before_update(self, params):
         self.grads = {n: p.grad.clone() for n, p in params.items()}
         self.start = {n: p.detach().clone() for n, p in params.items()}
 
-    def after_step(self, params):
+    def after_update(self, params):
         self.change = {n: p - self.start[n] for n, p in params.items()}
 
 

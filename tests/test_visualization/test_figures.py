@@ -7,7 +7,7 @@ import scipy.stats
 import torch
 from made_records import classification, segmentation, write
 
-from mmseg_spwc.consolidation import TaskStore
+from mmseg_spwc.consolidation import StepStore
 from mmseg_spwc.errors import RecordError
 from mmseg_spwc.visualization.figures import FIGURES, save
 from mmseg_spwc.visualization.figures.ablation import by_setting, k_of, rule_of
@@ -124,7 +124,7 @@ def test_k_table(tmp_path):
 def test_importance_against_error(tmp_path):
     record = classification(tasks=3)
     folder = write(record, tmp_path / 'run')
-    store = TaskStore(folder / 'consolidation')
+    store = StepStore(folder / 'consolidation')
     values = [[1., 3.], [5., 9.], [2., 2.]]
     for task, pair in enumerate(values):
         tensors = {'w': torch.tensor(pair)}

@@ -14,9 +14,10 @@ method = dict(
         hooks=dict(
             consolidation=dict(
                 type='mmseg_spwc.ConsolidationHook',
-                importance=dict(type='fisher', labels='sample'),
+                importance=dict(
+                    type='mmseg_spwc.FisherImportance', labels='sample'),
                 strength=100.,
                 half=True,
-                form='task',
+                form='per_step',
                 update='proximal',
                 n_samples=None))))

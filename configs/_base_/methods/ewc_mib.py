@@ -8,7 +8,10 @@ method = dict(
     every=dict(
         hooks=dict(
             consolidation=dict(
-                importance=dict(_delete_=True, type='ema', alpha=0.9),
+                importance=dict(
+                    _delete_=True,
+                    type='mmseg_spwc.EMAImportance',
+                    alpha=0.9),
                 strength=500.,
                 half=False,
                 form='last'))))

@@ -4,4 +4,6 @@ _base_ = './ewc.py'
 method = dict(
     name='online-EWC',
     every=dict(
-        hooks=dict(consolidation=dict(form='online', decay=1.))))
+        hooks=dict(
+            consolidation=dict(
+                form=dict(_delete_=True, type='online', decay=1.)))))

@@ -6,7 +6,8 @@ method = dict(
     every=dict(
         hooks=dict(
             consolidation=dict(
-                importance=dict(_delete_=True, type='si', xi=1e-3),
+                importance=dict(
+                    _delete_=True, type='mmseg_spwc.SIImportance', xi=1e-3),
                 strength=1.,
                 half=False,
                 form='online'))))

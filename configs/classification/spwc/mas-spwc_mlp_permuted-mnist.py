@@ -5,4 +5,4 @@ _base_ = [
     '../_base_/methods/spwc.py',
 ]
 # an anchor for every task, whose penalty spWC can weight
-method = dict(every=dict(hooks=dict(consolidation=dict(form='task'))))
+method = dict(every=dict(hooks=dict(consolidation=dict(form='per_step'))))

@@ -2,22 +2,22 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from mmengine.dist import broadcast, get_rank
+from mmengine.dist import broadcast
 from mmengine.hooks import Hook
 from mmengine.logging import print_log
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from mmseg_spwc.consolidation import BLIP
+from mmseg_spwc.consolidation import BLIP, FisherImportance
+from mmseg_spwc.consolidation.store import FOLDER
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 from mmseg_spwc.utils.files import write_safetensors
-from mmseg_spwc.utils.random_state import seeded
 
-from ..importance import StepData, build_importance
-from .consolidation_hook import FOLDER, consolidated
+from ..step_data import measure, trained_params
+from .consolidation_hook import consolidated
 from .step_transition_hook import step_of
 
 
@@ -56,7 +56,7 @@ class BitPreservingHook(Hook):
         self.n_samples = n_samples
         self.exclude = tuple(exclude)
         self.initialise = initialise
-        self.fisher = build_importance(dict(type='fisher', labels='sample'))
+        self.fisher = FisherImportance(labels='sample')
         self.bits: BLIP | None = None
 
     def before_train(self, runner) -> None:
@@ -67,10 +67,10 @@ class BitPreservingHook(Hook):
                 broadcast(param.data)
         consolidated(runner.optim_wrapper).observe(params, self)
 
-    def begin_step(self, params: dict[str, Tensor]) -> None:
+    def before_update(self, params: dict[str, Tensor]) -> None:
         pass
 
-    def after_step(self, params: dict[str, Tensor]) -> None:
+    def after_update(self, params: dict[str, Tensor]) -> None:
         """Called by the optimiser wrapper after every update."""
         self.bits.project_(params)
 
@@ -79,10 +79,8 @@ class BitPreservingHook(Hook):
         params = self._begin(runner)
         step = step_of(runner)
         self.bits.project_(params)  # weights of start_from may lie outside
-        model = unwrap(runner.model)
-        data = StepData(runner.train_dataloader, model, self.n_samples)
-        with seeded(runner.seed or 0, step, get_rank()):
-            fisher = self.fisher.estimate(model, params, data)
+        fisher = measure(self.fisher, runner, unwrap(runner.model), params,
+                         step, self.n_samples)
         self.bits.consolidate_(params, fisher)
         print_log(f'BLIP uses {self.bits.used_capacity():.1%} of its bits',
                   'current')
@@ -91,12 +89,7 @@ class BitPreservingHook(Hook):
 
     def _begin(self, runner) -> dict[str, Tensor]:
         """Take up the bits as the step before left them."""
-        params = {
-            name: param
-            for name, param in unwrap(runner.model).named_parameters()
-            if param.requires_grad and not any(
-                part in name for part in self.exclude)
-        }
+        params = trained_params(unwrap(runner.model), self.exclude)
         self.bits = BLIP(params, self.prior, self.max_bits)
         step = step_of(runner)
         if step > 0:

@@ -5,26 +5,27 @@ from numbers import Real
 from pathlib import Path
 
 import torch
-from mmengine.dist import broadcast, get_rank
 from mmengine.hooks import Hook, LoggerHook
 from mmengine.logging import print_log
 from torch import Tensor, nn
 
-from mmseg_spwc.consolidation import QuadraticPenalty, TaskStore
+from mmseg_spwc.consolidation import QuadraticPenalty, StepStore
+from mmseg_spwc.consolidation.store import FOLDER
 from mmseg_spwc.errors import ConfigError
-from mmseg_spwc.registry import HOOKS
+from mmseg_spwc.registry import (
+    HOOKS,
+    IMPORTANCES,
+    PENALTY_FORMS,
+    PENALTY_UPDATES,
+)
 from mmseg_spwc.utils.distributed import from_first_rank, unwrap
-from mmseg_spwc.utils.random_state import seeded
 
-from ..importance import StepData, build_importance
-from ..importance.forms import FORMS
-from ..optim.consolidated import Consolidated
-from ..optim.penalty_updates import UPDATES, largest_safe_factor
+from ..optim import Consolidated
 from ..safety.agreement import check_agreement
+from ..step_data import measure, trained_params
 from .step_transition_hook import step_of
 
 KEY = 'mmseg_spwc_consolidation'
-FOLDER = 'consolidation'
 
 
 @HOOKS.register_module()
@@ -44,24 +45,27 @@ class ConsolidationHook(Hook):
     :meth:`set_priorities` says otherwise, as spWC does.
 
     Args:
-        importance (dict): ``type`` ``'fisher'``, ``'mas'``, ``'si'`` or
-            ``'ema'``, and its arguments (:mod:`mmseg_spwc.engine.importance`).
+        importance (dict): What an ``IMPORTANCES`` registry builds:
+            ``type='mmseg_spwc.FisherImportance'``, ``MASImportance``,
+            ``SIImportance``, ``EMAImportance`` or your own
+            :class:`~mmseg_spwc.consolidation.Importance`, and its arguments.
         strength (float): :math:`\lambda`.
         half (bool): Whether the penalty has the factor 1/2. Defaults to
             True.
-        form (str): ``'task'``, every step around its own anchor;
-            ``'online'``, importances added up around the newest anchor; or
-            ``'last'``, the newest step alone. Defaults to 'task'.
-        decay (float): Share of the older importances that remains at every
-            step, for ``form='online'``. Defaults to 1.
-        update (str): ``'gradient'``, or ``'proximal'``, which is stable for
-            any strength. Defaults to 'gradient'.
+        form (str | dict): ``'per_step'``, every step around its own anchor;
+            ``'online'``, importances added up around the newest anchor, or
+            ``dict(type='online', decay=0.9)``; ``'last'``, the newest step
+            alone; or your own of ``PENALTY_FORMS``. Defaults to 'per_step'.
+        update (str | dict): ``'gradient'``; ``'proximal'``, which is stable
+            for any strength; or your own of ``PENALTY_UPDATES``. Defaults to
+            'gradient'.
         n_samples (int, optional): Measure on this many images at most.
         exclude (Sequence[str]): Leave out parameters whose name contains one
             of these.
         step (int, optional): The step. Defaults to the transition hook's.
         store (str, optional): Where the tensors are kept. Defaults to
             ``consolidation`` beside the folders of the steps.
+        decay: Given to ``form`` now; a value here is refused.
     """
 
     # after the self-paced hook (HIGH), before the LoggerHook
@@ -72,33 +76,29 @@ class ConsolidationHook(Hook):
                  importance: dict,
                  strength: float,
                  half: bool = True,
-                 form: str = 'task',
-                 decay: float = 1.,
-                 update: str = 'gradient',
+                 form: str | dict = 'per_step',
+                 update: str | dict = 'gradient',
                  n_samples: int | None = None,
                  exclude: Sequence[str] = (),
                  step: int | None = None,
-                 store: str | None = None) -> None:
-        for name, value, known in (('form', form, FORMS),
-                                   ('update', update, UPDATES)):
-            if value not in known:
-                raise ValueError(f'consolidation.{name} is one of '
-                                 f'{", ".join(known)}, not {value!r}.')
+                 store: str | None = None,
+                 decay: None = None) -> None:
+        if decay is not None:
+            raise ValueError('consolidation.decay is written form=dict('
+                             f"type='online', decay={decay!r}) now: change "
+                             'the config.')
         if not isinstance(strength, Real) or not 0 <= strength < math.inf:
             raise ValueError('consolidation.strength must be finite and not '
                              f'negative, got {strength!r}.')
-        if decay != 1 and form != 'online':
-            raise ValueError("consolidation.decay needs form='online'.")
-        self.importance = build_importance(importance)
+        self.importance = IMPORTANCES.build(importance)
+        self.form = PENALTY_FORMS.build(form)
+        self.update = PENALTY_UPDATES.build(update)
         self.strength = strength
         self.half = half
-        self.form = form
-        self.decay = decay
-        self.update = update
         self.n_samples = n_samples
         self.exclude = tuple(exclude)
         self.step = step
-        self.store = store and TaskStore(store)
+        self.store = store and StepStore(store)
         self.penalty: QuadraticPenalty | None = None
         self._priorities: list | None = None
         self._optim_wrapper: Consolidated | None = None
@@ -156,13 +156,9 @@ class ConsolidationHook(Hook):
                 'step 0 cannot be taken from start_from: train it with this '
                 'method.')
         self._model = unwrap(runner.model)
-        # the first rank's running statistics are those that are kept
-        for buffer in self._model.buffers():
-            broadcast(buffer)
         params = self._params()
-        data = StepData(runner.train_dataloader, self._model, self.n_samples)
-        with seeded(runner.seed or 0, self.step, get_rank()):
-            importances = self.importance.estimate(self._model, params, data)
+        importances = measure(self.importance, runner, self._model, params,
+                              self.step, self.n_samples)
         check_agreement(f'about the importances of step {self.step}',
                         importances=importances)
         from_first_rank(self.store.save, self.step, importances, params)
@@ -172,15 +168,10 @@ class ConsolidationHook(Hook):
         if self.step is None:
             self.step = step_of(runner)
         if self.store is None:
-            self.store = TaskStore(Path(runner.work_dir).parent / FOLDER)
+            self.store = StepStore(Path(runner.work_dir).parent / FOLDER)
 
     def _params(self) -> dict[str, Tensor]:
-        return {
-            name: param
-            for name, param in self._model.named_parameters()
-            if param.requires_grad and not any(
-                part in name for part in self.exclude)
-        }
+        return trained_params(self._model, self.exclude)
 
     def _weights(self) -> dict[int, float]:
         priorities = self._priorities
@@ -191,18 +182,18 @@ class ConsolidationHook(Hook):
                 f'{len(priorities)} priorities were given for the penalties '
                 f'of {self.step} earlier steps.')
         factor = self.strength / 2 if self.half else self.strength
-        return {task: factor * v for task, v in enumerate(priorities)}
+        return {step: factor * v for step, v in enumerate(priorities)}
 
     def _kept(self) -> dict:
         """How many earlier steps are penalised, and how many are stored."""
         weights = self._weights().values()
         penalised = sum(weight > 0 for weight in weights)
-        if self.form != 'task':  # one penalty, around one anchor
+        if self.form.one_anchor:
             penalised = min(penalised, 1)
         return dict(penalised=penalised, stored=self.step)
 
     def _check_store(self) -> None:
-        missing = set(range(self.step)) - set(self.store.tasks())
+        missing = set(range(self.step)) - set(self.store.steps())
         if missing:
             raise ConfigError(
                 f'{self.store.directory} holds no importances of step '
@@ -212,16 +203,16 @@ class ConsolidationHook(Hook):
 
     def _hold(self) -> None:
         """Build the penalty from the store and hand it on."""
-        self.penalty = FORMS[self.form](
-            self.store, self._weights(), self.importance.prepare, self.decay)
+        self.penalty = self.form(self.store, self._weights(),
+                                 self.importance.prepare)
         self.penalty.check(dict(self._model.named_parameters()))
+        self.update.attach(self.penalty, self._optim_wrapper.optimizer)
         self._warn_of_divergence()
-        self._optim_wrapper.hold(self._params(), self.penalty, self.update)
+        self._optim_wrapper.hold(self._params(), self.update)
 
     def _warn_of_divergence(self) -> None:
-        factor = largest_safe_factor(self.penalty,
-                                     self._optim_wrapper.optimizer)
-        if self.update == 'gradient' and factor <= 1:
+        factor = self.update.largest_safe_factor()
+        if factor <= 1:
             print_log(
                 'The penalty is so strong that gradient updates will '
                 f'diverge: use a strength below {factor * self.strength:.3g},'

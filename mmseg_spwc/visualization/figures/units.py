@@ -2,7 +2,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from mmseg_spwc.consolidation import TaskStore
+from mmseg_spwc.consolidation.store import FOLDER, StepStore
 from mmseg_spwc.errors import RecordError
 from mmseg_spwc.record import Record
 
@@ -10,8 +10,6 @@ from ..palette import colour
 from ..runs import Comparison, Run
 from ..scores import class_names
 from .style import MARKERS, count_axis, styled, wrapped
-
-FOLDER = 'consolidation'
 
 
 @styled
@@ -66,7 +64,7 @@ def importance_error(comparison: Comparison) -> Figure:
     """
     chosen = [(group.run_label(run), *facts(run))
               for group in comparison.groups for run in group.runs
-              if TaskStore(run.folder / FOLDER).tasks()]
+              if StepStore(run.folder / FOLDER).steps()]
     if not chosen:
         raise RecordError(f'None of the runs has a folder {FOLDER!r} with '
                           'importances: draw runs of EWC, MAS or their kin.')
@@ -89,9 +87,9 @@ def facts(run: Run) -> tuple[list, list]:
 
     The error is 1 - psi, of the held-out score psi that spWC reads.
     """
-    store = TaskStore(run.folder / FOLDER)
+    store = StepStore(run.folder / FOLDER)
     importance, error = [], []
-    for task in store.tasks():
+    for task in store.steps():
         entry = run.record.step(task)
         if not entry.get('kpi'):
             raise RecordError(f'{run.folder} has no held-out scores, so its '

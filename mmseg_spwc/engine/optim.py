@@ -1,15 +1,13 @@
-"""Optimiser wrappers that hold on to what earlier steps have learnt."""
+"""Optimiser wrappers: with a penalty, and in bfloat16 on the CPU."""
 from collections.abc import Mapping
+from contextlib import contextmanager
 
 import torch
 from mmengine.optim import AmpOptimWrapper, OptimWrapper
-from torch import Tensor
+from torch import Tensor, nn
 
-from mmseg_spwc.consolidation import QuadraticPenalty
+from mmseg_spwc.consolidation import GradientUpdate
 from mmseg_spwc.registry import OPTIM_WRAPPERS
-
-from .cpu_amp import CpuAmpOptimWrapper
-from .penalty_updates import UPDATES
 
 
 class Consolidated:
@@ -18,14 +16,14 @@ class Consolidated:
     ::
 
         gradients of the loss, accumulated, reduced over ranks, unscaled
-        observer.begin_step(params)
-        the penalty's gradient, if update='gradient'
+        observer.before_update(params)
+        update.before_update(params)    # may add the penalty's gradient
         clipping, optimiser step
-        the penalty's pull, if update='proximal'
-        observer.after_step(params)
+        update.after_update(params)     # may pull towards the centre
+        observer.after_update(params)
 
     MMEngine calls ``step`` once all gradients are accumulated, so the penalty
-    counts once an update whatever ``accumulative_counts`` is.
+    counts once per update whatever ``accumulative_counts`` is.
     """
 
     _params: Mapping[str, Tensor] = {}
@@ -33,7 +31,7 @@ class Consolidated:
     _update = None
 
     def observe(self, params: Mapping[str, Tensor], observer) -> None:
-        """Call ``begin_step`` and ``after_step`` of an observer.
+        """Call ``before_update`` and ``after_update`` of an observer.
 
         Args:
             params (Mapping[str, Tensor]): What both are called with.
@@ -42,18 +40,17 @@ class Consolidated:
         self._params = params
         self._observer = observer
 
-    def hold(self, params: Mapping[str, Tensor], penalty: QuadraticPenalty,
-             update: str = 'gradient') -> None:
-        """Set the penalty, in place of an earlier one.
+    def hold(self, params: Mapping[str, Tensor],
+             update: GradientUpdate) -> None:
+        """Let a penalty act, in place of an earlier one.
 
         Args:
             params (Mapping[str, Tensor]): The model's parameters by name.
-            penalty (QuadraticPenalty): The penalty.
-            update (str): ``'gradient'`` or ``'proximal'``. Defaults to
-                'gradient'.
+            update (GradientUpdate): The penalty's way to enter an update,
+                or another way with the same methods.
         """
         self._params = params
-        self._update = UPDATES[update](penalty, self.optimizer)
+        self._update = update
 
     def step(self, **kwargs) -> None:
         usable = self._unscale()
@@ -62,10 +59,10 @@ class Consolidated:
             if part is not None and usable
         ]
         for part in parts:
-            part.begin_step(self._params)
+            part.before_update(self._params)
         self._step_unscaled(**kwargs)
         for part in reversed(parts):
-            part.after_step(self._params)
+            part.after_update(self._params)
 
     def _unscale(self) -> bool:
         """Give gradients their true size; False if they overflowed."""
@@ -73,6 +70,21 @@ class Consolidated:
 
     def _step_unscaled(self, **kwargs) -> None:
         super().step(**kwargs)
+
+
+@OPTIM_WRAPPERS.register_module()
+class CpuAmpOptimWrapper(OptimWrapper):
+    """Runs the forward pass in bfloat16 on the CPU.
+
+    MMEngine's ``AmpOptimWrapper`` needs an accelerator. bfloat16 has the
+    range of float32, so no loss scaling is needed.
+    """
+
+    @contextmanager
+    def optim_context(self, model: nn.Module):
+        with super().optim_context(model), torch.autocast(
+                'cpu', dtype=torch.bfloat16):
+            yield
 
 
 @OPTIM_WRAPPERS.register_module()

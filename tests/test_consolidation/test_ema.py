@@ -1,10 +1,8 @@
-"""Importances along the path, and how stored tasks become a penalty."""
+"""The running mean of squared gradients, number by number."""
 import pytest
 import torch
 
-from mmseg_spwc.consolidation import TaskStore
-from mmseg_spwc.engine.importance import build_importance
-from mmseg_spwc.engine.importance.forms import FORMS
+from mmseg_spwc.consolidation import EMAImportance, StepStore
 
 
 def running(values, start, alpha=0.9):
@@ -14,24 +12,24 @@ def running(values, start, alpha=0.9):
 
 
 def test_running_mean_goes_on_over_steps_and_is_scaled_when_used(tmp_path):
-    store, kind = TaskStore(tmp_path), build_importance(dict(type='ema'))
+    store, kind = StepStore(tmp_path), EMAImportance()
     old = torch.nn.Parameter(torch.zeros(3))
     new = torch.nn.Parameter(torch.zeros(1))
     frozen = torch.nn.Parameter(torch.zeros(2))
     grads = [torch.tensor(g) for g in ([1., 2., 3.], [.5, -1., 0.])]
     kind.begin(dict(old=old, frozen=frozen), store, 0)
     for old.grad in grads:
-        kind.begin_step(dict(old=old, frozen=frozen))
+        kind.before_update(dict(old=old, frozen=frozen))
     found = kind.estimate(None, None, None)
     store.save(0, found, dict(old=old, frozen=frozen))
     wanted = [running([g[i].item() for g in grads], 1.) for i in range(3)]
     assert found['old'].tolist() == pytest.approx(wanted, rel=1e-6)
     assert found['frozen'].tolist() == [1., 1.]
 
-    kind = build_importance(dict(type='ema'))
+    kind = EMAImportance()
     kind.begin(dict(old=old, new=new), store, 1)
     old.grad, new.grad = grads[0], torch.tensor([2.])
-    kind.begin_step(dict(old=old, new=new))
+    kind.before_update(dict(old=old, new=new))
     found = kind.estimate(None, None, None)
     wanted = [running([grads[0][i].item()], w) for i, w in enumerate(wanted)]
     assert found['old'].tolist() == pytest.approx(wanted, rel=1e-6)
@@ -41,26 +39,11 @@ def test_running_mean_goes_on_over_steps_and_is_scaled_when_used(tmp_path):
     assert scaled['old'].tolist() == pytest.approx(
         [(w - low) / (high - low) for w in wanted], abs=1e-6)
     assert scaled['new'].item() == 0
-    other = build_importance(dict(type='ema'))
+    other = EMAImportance()
     other.load_state_dict(kind.state_dict())
     assert torch.equal(other.estimate(None, None, None)['old'], found['old'])
 
 
-@pytest.fixture
-def store(tmp_path):
-    store = TaskStore(tmp_path / 'three')
-    for task, (gamma, anchor) in enumerate(((1., 0.), (2., 1.), (4., 3.))):
-        store.save(task, dict(p=torch.tensor([gamma])),
-                   dict(p=torch.tensor([anchor])))
-    return store
-
-
-@pytest.mark.parametrize('form, wanted', [
-    ('task', .5 * 1 * 2**2 + 0 + .25 * 4 * 1**2),
-    ('online', (.9 * .9 * .5 * 1 + 0 + .25 * 4) * 1**2),
-    ('last', .25 * 4 * 1**2)])
-def test_forms(store, form, wanted):
-    weights = {0: .5, 1: 0., 2: .25}
-    penalty = FORMS[form](store, weights, dict, 0.9)
-    value = penalty.value(dict(p=torch.tensor([2.])))
-    assert value.item() == pytest.approx(wanted)
+def test_a_step_that_was_not_trained_has_none():
+    with pytest.raises(RuntimeError, match='was not trained'):
+        EMAImportance().estimate(None, None, None)

@@ -1,66 +1,70 @@
 """Synaptic intelligence (Zenke et al., 2017): importance along the path."""
-from collections.abc import Iterable, Mapping
-
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-NamedTensors = Mapping[str, Tensor] | Iterable[tuple[str, Tensor]]
+from mmseg_spwc.registry import IMPORTANCES
+
+from .importance import Importance, NamedTensors, StepSamples
+from .store import StepStore
 
 
-class SynapticIntelligence:
-    r"""How much each parameter lowered the loss while a task was learnt.
+@IMPORTANCES.register_module()
+class SIImportance(Importance):
+    r"""How much each parameter lowered the loss while a step was trained.
 
     .. math::
-        \omega_i = -\sum_{\text{steps}} g_i \Delta\theta_i, \qquad
-        \Omega_i = \frac{\omega_i}{(\theta_i - \theta_i^{start})^2 + \xi}
+        \omega_i = -\sum_{\text{updates}} g_i \Delta\theta_i, \qquad
+        \Omega_i = \frac{\max(\omega_i, 0)}
+        {(\theta_i - \theta_i^{start})^2 + \xi}
 
-    :math:`g` is the gradient of the task's own loss and :math:`\Delta\theta`
-    the change the optimiser really made. One step of training reads::
+    :math:`g` is the gradient of the step's own loss and :math:`\Delta\theta`
+    the change really made. One update reads::
 
         loss.backward()
-        si.begin_step(params)       # before any penalty enters the gradients
+        si.before_update(params)    # before any penalty enters the gradients
         penalty.add_gradient_(params)
         optimizer.step()
-        si.after_step(params)
+        si.after_update(params)
+
+    The importances add up over the steps, around the newest parameters: see
+    :meth:`QuadraticPenalty.add_online`.
 
     Args:
         xi: Damping :math:`\xi`; 0.1 suits MNIST, 1e-3 convolutional networks.
-        clip: Set negative importances to zero. Without it the result may not
-            be used in a quadratic penalty.
     """
 
-    def __init__(self, xi: float = 0.1, clip: bool = True) -> None:
+    along_the_path = True
+
+    def __init__(self, xi: float = 1e-3) -> None:
         if not xi > 0:
             raise ValueError(f'xi must be positive, got {xi}')
         self.xi = xi
-        self.clip = clip
         self._start: dict[str, Tensor] = {}
         self._omega: dict[str, Tensor] = {}
         self._before: dict[str, tuple[Tensor, Tensor]] = {}
 
     @torch.no_grad()
-    def begin_task(self, named_params: NamedTensors) -> None:
+    def begin(self, params: NamedTensors, store: StepStore,
+              step: int) -> None:
         """Forget the last path and start here, with these parameters."""
-        params = dict(named_params)
         self._start = {n: p.detach().clone() for n, p in params.items()}
         self._omega = {n: torch.zeros_like(p) for n, p in params.items()}
         self._before = {}
 
     @torch.no_grad()
-    def begin_step(self, named_params: NamedTensors) -> None:
+    def before_update(self, params: NamedTensors) -> None:
         """Keep gradients and parameters as they are before the update."""
         self._before = {
             name: (param.grad.clone(), param.detach().clone())
-            for name, param in dict(named_params).items()
+            for name, param in params.items()
             if param.grad is not None and name in self._omega
         }
 
     @torch.no_grad()
-    def after_step(self, named_params: NamedTensors) -> None:
-        """Credit the change since :meth:`begin_step` to the gradients."""
+    def after_update(self, params: NamedTensors) -> None:
+        """Credit the change since :meth:`before_update` to the gradients."""
         if not self._before:
             return
-        params = dict(named_params)
         grads, before = zip(*self._before.values(), strict=True)
         retreats = torch._foreach_sub(
             list(before), [params[name] for name in self._before])
@@ -69,25 +73,15 @@ class SynapticIntelligence:
         self._before = {}
 
     @torch.no_grad()
-    def consolidate(self, named_params: NamedTensors) -> dict[str, Tensor]:
-        """The importances of the task that ends now.
-
-        They add up over tasks, around the newest parameters: see
-        :meth:`QuadraticPenalty.add_online`. Call :meth:`begin_task` before
-        the next task.
-
-        Returns:
-            dict: Importance by parameter name.
-        """
+    def estimate(self, model: nn.Module, params: NamedTensors,
+                 data: StepSamples) -> dict[str, Tensor]:
         if not self._omega:
-            raise RuntimeError('begin_task was not called before the task')
-        params = dict(named_params)
+            raise RuntimeError('begin was not called before the step')
         importances = {}
         for name, omega in self._omega.items():
             moved = params[name] - self._start[name]
             importance = omega / (moved**2 + self.xi)
-            importances[name] = importance.clamp(
-                min=0) if self.clip else importance
+            importances[name] = importance.clamp(min=0)
         return importances
 
     def state_dict(self) -> dict[str, Tensor]:
@@ -99,7 +93,7 @@ class SynapticIntelligence:
             for name, value in values.items()
         }
 
-    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+    def load_state_dict(self, state: NamedTensors) -> None:
         """Restore what :meth:`state_dict` gave."""
         for kind, values in (('start', self._start), ('omega', self._omega)):
             values.clear()

@@ -3,8 +3,17 @@ import pytest
 import torch
 from torch import nn
 
-from mmseg_spwc.consolidation import QuadraticPenalty
-from mmseg_spwc.engine.optim.penalty_updates import largest_safe_factor
+from mmseg_spwc.consolidation import (
+    GradientUpdate,
+    ProximalUpdate,
+    QuadraticPenalty,
+)
+
+
+def largest_safe_factor(penalty, optimizer, kind=GradientUpdate):
+    update = kind()
+    update.attach(penalty, optimizer)
+    return update.largest_safe_factor()
 
 
 @pytest.mark.parametrize('options', [
@@ -28,8 +37,11 @@ def test_largest_safe_factor_is_where_sgd_starts_to_diverge(options):
     assert not distance(1.01 * limit)[0] < 1e3
 
 
-def test_adam_has_no_such_limit():
+def test_adam_and_proximal_updates_have_no_such_limit():
     penalty = QuadraticPenalty()
     penalty.add(1e9, dict(p=torch.ones(1)), dict(p=torch.zeros(1)))
     adam = torch.optim.Adam([nn.Parameter(torch.ones(1))])
     assert largest_safe_factor(penalty, adam) == float('inf')
+    sgd = torch.optim.SGD([nn.Parameter(torch.ones(1))], 1., momentum=.9)
+    assert largest_safe_factor(penalty, sgd) < 1e-8
+    assert largest_safe_factor(penalty, sgd, ProximalUpdate) == float('inf')

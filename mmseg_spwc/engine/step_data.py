@@ -5,14 +5,55 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 from mmengine.dataset import DefaultSampler
-from mmengine.dist import all_reduce, get_world_size, is_main_process
+from mmengine.dist import (
+    all_reduce,
+    broadcast,
+    get_rank,
+    get_world_size,
+    is_main_process,
+)
 from mmengine.logging import print_log
 from mmengine.utils import ProgressBar
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.data import DataLoader
 
-from mmseg_spwc.consolidation import ImportanceSum
+from mmseg_spwc.consolidation import Importance, ImportanceSum
+from mmseg_spwc.utils.random_state import seeded
+
+
+def trained_params(model: nn.Module,
+                   exclude: Sequence[str] = ()) -> dict[str, Tensor]:
+    """Parameters in training whose name contains none of some parts."""
+    return {
+        name: param
+        for name, param in model.named_parameters()
+        if param.requires_grad and not any(part in name for part in exclude)
+    }
+
+
+def measure(importance: Importance, runner, model: nn.Module,
+            params: Mapping[str, Tensor], step: int,
+            n_samples: int | None) -> dict[str, Tensor]:
+    """Measure importances on a step's training data, the same every time.
+
+    Args:
+        importance (Importance): What to measure.
+        runner (Runner): Of the step.
+        model (nn.Module): Its model, unwrapped.
+        params (Mapping[str, Tensor]): The parameters to keep.
+        step (int): The step.
+        n_samples (int, optional): Use this many images at most.
+
+    Returns:
+        dict: Importance by parameter name.
+    """
+    # the first rank's running statistics are those that are kept
+    for buffer in model.buffers():
+        broadcast(buffer)
+    data = StepData(runner.train_dataloader, model, n_samples)
+    with seeded(runner.seed or 0, step, get_rank()):
+        return importance.estimate(model, params, data)
 
 
 class StepData:
@@ -46,9 +87,14 @@ class StepData:
             labels = self.model.active_labels(data['data_samples'])
             if inputs.shape not in sizes:
                 with torch.no_grad():
-                    outputs = logits_of(self.model, inputs[:1])
+                    outputs = self.forward(self.model, inputs[:1])
                 sizes[inputs.shape] = outputs.shape[2:]
             yield inputs, shrink(labels, sizes[inputs.shape])
+
+    def forward(self, model: nn.Module, inputs: Tensor) -> Tensor:
+        """Logits: (B, C) of a classifier, small (B, C, h, w) of a
+        segmentor."""
+        return model(inputs, mode='tensor')
 
     def _with_progress(self) -> Iterator[dict]:
         if not is_main_process():
@@ -99,11 +145,6 @@ def once_through(loader: DataLoader) -> DataLoader:
         collate_fn=loader.collate_fn,
         pin_memory=loader.pin_memory,
         worker_init_fn=loader.worker_init_fn)
-
-
-def logits_of(model: nn.Module, inputs: Tensor) -> Tensor:
-    """Logits: (B, C) of a classifier, small (B, C, h, w) of a segmentor."""
-    return model(inputs, mode='tensor')
 
 
 def shrink(labels: Tensor, size: Sequence[int]) -> Tensor:

@@ -1,11 +1,13 @@
-r"""Sums over samples of a statistic of one layer's parameter gradients.
+r"""Sums over samples of a statistic of parameter gradients.
 
 Given the input :math:`a` of a layer and the gradient :math:`\delta` at its
 output, one sample's weight gradient is :math:`g_i = \delta_i a_i^\top`. Since
 square and absolute value go through products, :math:`\sum_i g_i^2 =
 (\delta^2)^\top a^2` needs no per-sample gradient when a sample is a vector.
+:func:`layer_sums` does this for one layer, :func:`model_sums` differentiates
+the whole model where there is no such layer.
 """
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -17,6 +19,8 @@ from torch.func import functional_call, vjp, vmap
 BUDGET = 2**25
 # the same for sums that are quicker while they fit a processor's cache
 CACHE = 2**21
+
+Forward = Callable[[nn.Module, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -138,3 +142,66 @@ def layer_sums(layer: nn.Module, a: Tensor, delta: Tensor, batch: int,
     # a subclass may compute something else, so the exact type decides
     sums = CLOSED_FORMS.get(type(layer), any_layer_sums)
     return sums(layer, a, delta, batch, stat)
+
+
+class Caller(nn.Module):
+    """A model and how to call it, as one module."""
+
+    def __init__(self, model: nn.Module, forward: Forward) -> None:
+        super().__init__()
+        self.model = model
+        self._call = forward
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        outputs = self._call(self.model, inputs)
+        if not isinstance(outputs, Tensor):
+            raise TypeError(
+                'the model must return one tensor of logits, got '
+                f'{type(outputs).__name__}; pass forward=, a function of '
+                'model and inputs that returns it')
+        return outputs
+
+
+def one_by_one(function: Callable) -> Callable:
+    """Like ``vmap`` for a function of two tensors, but with a loop."""
+
+    def looped(inputs: Tensor, cotangents: Tensor) -> dict[str, Tensor]:
+        grads = [function(*pair) for pair in zip(
+            inputs, cotangents, strict=True)]
+        return {
+            name: torch.stack([grad[name] for grad in grads])
+            for name in grads[0]
+        }
+
+    return looped
+
+
+def model_sums(caller: Caller, params: Mapping[str, Tensor], inputs: Tensor,
+               cotangent: Tensor, stat: Statistic,
+               mapping: Callable) -> dict[str, Tensor]:
+    """Sum ``stat`` of the per-sample gradients of some parameters.
+
+    Args:
+        caller: The model.
+        params: The parameters by name.
+        inputs: Inputs, samples first.
+        cotangent: Gradient at the outputs, samples first.
+        stat: Applied to every per-sample gradient, element by element.
+        mapping: ``torch.func.vmap`` or :func:`one_by_one`.
+
+    Returns:
+        dict: Sums over the samples by parameter name.
+    """
+    point = {f'model.{name}': p.detach() for name, p in params.items()}
+
+    def gradient(x: Tensor, u: Tensor) -> dict[str, Tensor]:
+        _, pull_back = vjp(
+            lambda p: functional_call(caller, p, (x.unsqueeze(0), )), point)
+        return pull_back(u.unsqueeze(0))[0]
+
+    sums = {name: torch.zeros_like(p) for name, p in params.items()}
+    for part in chunks(len(inputs), sum(p.numel() for p in point.values())):
+        grads = mapping(gradient)(inputs[part], cotangent[part])
+        for name in sums:
+            sums[name] += stat.of(grads[f'model.{name}']).sum(0)
+    return sums

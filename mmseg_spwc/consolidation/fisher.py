@@ -1,0 +1,160 @@
+r"""Diagonal Fisher information, the importance of EWC.
+
+The gradient of :math:`\ln p(y|x)` at the logits is :math:`e_y - p`, with
+:math:`e_y` the indicator of class y and p the softmax. Dense logits (B, C, H,
+W) carry one label per pixel; the log-likelihoods of the pixels add up.
+"""
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from mmseg_spwc.labels import NOT_COUNTED
+from mmseg_spwc.registry import IMPORTANCES
+
+from .gradient_sums import SQUARE, Forward
+from .importance import Importance, NamedTensors, StepSamples
+from .sample_mean import Batch, ImportanceSum, importance_sum
+
+
+@IMPORTANCES.register_module()
+class FisherImportance(Importance):
+    """Diagonal Fisher information at the end of a step (Kirkpatrick et al.,
+    2017).
+
+    Args:
+        labels: See :func:`fisher_diagonal`.
+    """
+
+    def __init__(self, labels: str = 'sample') -> None:
+        _check(labels)
+        self.labels = labels
+
+    def estimate(self, model: nn.Module, params: NamedTensors,
+                 data: StepSamples) -> dict[str, Tensor]:
+        total = fisher_sum(model, data.batches(), self.labels, data.limit,
+                           data.forward)
+        return data.mean(total, params)
+
+
+def fisher_diagonal(model: nn.Module,
+                    batches: Iterable[Batch],
+                    labels: str = 'sample',
+                    n_samples: int | None = None,
+                    forward: Forward | None = None,
+                    ignore_index: int = NOT_COUNTED) -> dict[str, Tensor]:
+    r"""Diagonal of the Fisher information, :math:`E[(\partial_\theta \ln
+    p(y|x))^2]`, from per-sample gradients.
+
+    For dense outputs (B, C, H, W) a sample is an image and its likelihood the
+    product over the pixels.
+
+    Args:
+        model: Returns logits, (B, C) or (B, C, ...).
+        batches: Inputs, or pairs of inputs and labels.
+        labels: Which y: ``sample`` draws it from the model (an unbiased
+            estimate), ``exact`` sums over all classes at C times the cost,
+            ``empirical`` takes the true one, ``max`` the most likely one.
+        n_samples: Use this many samples at most.
+        forward: Called with model and inputs if ``model(inputs)`` does not
+            give the logits.
+        ignore_index: True label that does not count.
+
+    Returns:
+        dict: Importance of every parameter that requires a gradient.
+    """
+    return fisher_sum(model, batches, labels, n_samples, forward,
+                      ignore_index).mean()
+
+
+def fisher_sum(model: nn.Module,
+               batches: Iterable[Batch],
+               labels: str = 'sample',
+               n_samples: int | None = None,
+               forward: Forward | None = None,
+               ignore_index: int = NOT_COUNTED) -> ImportanceSum:
+    """:func:`fisher_diagonal` as sums and count."""
+    _check(labels)
+    cotangents = partial(LABELS[labels], ignore_index=ignore_index)
+    return importance_sum(model, batches, cotangents, SQUARE, n_samples,
+                          forward)
+
+
+def sampled(logits: Tensor, labels: Tensor | None,
+            ignore_index: int) -> Iterator[Tensor]:
+    """Labels drawn from the model's own distribution."""
+    p = _softmax(logits).movedim(1, -1)  # (B, ..., C)
+    drawn = torch.multinomial(p.flatten(0, -2), 1).view(p.shape[:-1])
+    yield _at_logits(logits, drawn)
+
+
+def most_likely(logits: Tensor, labels: Tensor | None,
+                ignore_index: int) -> Iterator[Tensor]:
+    """The model's prediction."""
+    _softmax(logits)
+    yield _at_logits(logits, logits.argmax(1))
+
+
+def given(logits: Tensor, labels: Tensor | None,
+          ignore_index: int) -> Iterator[Tensor]:
+    """The true labels, which give the empirical Fisher information."""
+    if labels is None:
+        raise ValueError(
+            "labels='empirical' needs batches of inputs and true labels")
+    shape = (len(logits), *logits.shape[2:])
+    if labels.shape != shape:
+        raise ValueError(
+            f'labels have shape {tuple(labels.shape)}, the logits ask for '
+            f'{shape}')
+    counts = labels != ignore_index
+    if not ((labels >= 0) & (labels < logits.shape[1]))[counts].all():
+        raise ValueError(
+            f'labels must lie in [0, {logits.shape[1]}) or equal '
+            f'ignore_index={ignore_index}')
+    at_logits = _at_logits(logits, labels.where(counts, 0))
+    yield at_logits * counts.unsqueeze(1)
+
+
+def all_weighted(logits: Tensor, labels: Tensor | None,
+                 ignore_index: int) -> Iterator[Tensor]:
+    r"""Every label, scaled by :math:`\sqrt{p_y}` so that squares have p_y."""
+    if logits.dim() != 2:
+        raise ValueError(
+            f"labels='exact' needs one label per sample, not logits of shape "
+            f"{tuple(logits.shape)}; take 'sample', which is unbiased")
+    p = _softmax(logits)
+    for y in range(logits.shape[1]):
+        label = torch.full_like(logits[:, 0], y, dtype=torch.long)
+        yield _at_logits(logits, label) * p[:, y:y + 1].sqrt().to(logits)
+
+
+LABELS: dict[str, Callable[..., Iterator[Tensor]]] = {
+    'sample': sampled,
+    'exact': all_weighted,
+    'empirical': given,
+    'max': most_likely,
+}
+
+
+def _softmax(logits: Tensor) -> Tensor:
+    if logits.dim() < 2:
+        raise ValueError(
+            'the model must return logits of shape (B, C) or (B, C, ...), '
+            f'got {tuple(logits.shape)}')
+    return logits.to(torch.promote_types(logits.dtype,
+                                         torch.float32)).softmax(1)
+
+
+def _at_logits(logits: Tensor, labels: Tensor) -> Tensor:
+    """Gradient of the log-likelihood of ``labels``, shaped as ``logits``."""
+    p = _softmax(logits)
+    chosen = F.one_hot(labels, logits.shape[1]).movedim(-1, 1)  # (B, C, ...)
+    return (chosen - p).to(logits)
+
+
+def _check(labels: str) -> None:
+    if labels not in LABELS:
+        raise ValueError(f'labels of the Fisher information are one of '
+                         f'{", ".join(LABELS)}, not {labels!r}')
