@@ -33,7 +33,7 @@ INNER_KEYS = dict(
     method=('name', 'restart', 'run', *STAGES, TABLE),
     schedule=(*STAGES, TABLE),
     heldout=('ratio', 'seed'),
-    self_paced=('name', 'unit', 'background', 'update',
+    self_paced=('name', 'unit', 'background', 'update', 'on',
                 *(f.name for f in dataclasses.fields(SelfPacedWeights))))
 REQUIRED = ('scenario', 'method', 'model', 'train_dataloader',
             'test_dataloader', 'train_cfg', 'optim_wrapper')

@@ -105,7 +105,7 @@ def step_config(cfg: Config,
         for change in overrides(group, stage, step).values():
             out.merge_from_dict(change)
     if out.hooks.get('self_paced'):
-        _set_unit(out)
+        _set_priorities(out, cfg.self_paced.get('on'))
     _finish(out)
     _set_progress(out, steps_of(cfg, scenario), step)
     if world_size > 1:
@@ -160,7 +160,8 @@ def _transition(cfg: Config, step: int, stage: str) -> dict:
 
 def _self_paced(cfg: Config, scenario: Scenario, step: int) -> dict:
     options = cfg.self_paced.to_dict()
-    options.pop('name', None)
+    for key in ('name', 'on'):
+        options.pop(key, None)
     return dict(
         type=SELF_PACED,
         step=step,
@@ -169,10 +170,11 @@ def _self_paced(cfg: Config, scenario: Scenario, step: int) -> dict:
         **options)
 
 
-def _set_unit(out: Config) -> None:
-    """Find who takes spWC's weights; unless told, they are of its unit."""
+def _set_priorities(out: Config, on: str | None) -> None:
+    """Find who takes spWC's weights, of which unit, and for which losses."""
     kinds = [HOOKS.get(hook['type']) for hook in out.hooks.values() if hook]
-    takers = priority_takers(kinds, MODELS.get(out.model.type))
+    model = MODELS.get(out.model.type)
+    takers = priority_takers(kinds, model)
     if not takers:
         raise ConfigError(
             'self_paced weights the penalties of earlier tasks, but the '
@@ -180,6 +182,13 @@ def _set_unit(out: Config) -> None:
             'or take self_paced out.')
     hook = out.hooks.self_paced
     hook.unit = hook.get('unit') or taken_unit(takers[0])
+    if on is not None and takers != [model]:
+        raise ConfigError(
+            f'self_paced.on={on!r} chooses among the losses of pixels, but '
+            'here the weights multiply the penalties of earlier steps: '
+            'leave it out.')
+    if on is not None:
+        out.model.priority_on = on
 
 
 def checkpoint_path(work_dir: str, step: int) -> str:

@@ -49,7 +49,10 @@ class GrowingClassifier(nn.Module):
         return torch.cat([conv(x) for conv in self.convs], dim=1)
 
     @torch.no_grad()
-    def initialise_new(self, policy: str, background: int = 0) -> None:
+    def initialise_new(self,
+                       policy: str,
+                       background: int = 0,
+                       share: float | None = None) -> None:
         """Initialise the channels of the last step from the background.
 
         Call it once, after the earlier steps' weights are loaded. It does
@@ -61,12 +64,17 @@ class GrowingClassifier(nn.Module):
                 all biases (published RCIL); ``'balanced'`` shares the
                 background's probability out evenly (MiB): the new channels
                 get w_bg and b_bg - log(C_new + 1), and b_bg is lowered by
-                the same; ``'zero'`` sets weight and bias to 0.
+                the same; ``'share'`` gives the new channels together the
+                part ``share`` of the background's probability, and equals
+                ``'balanced'`` for C_new / (C_new + 1); ``'zero'`` sets
+                weight and bias to 0.
             background: Channel of the background, not a new one.
+            share: For the policy ``'share'``, between 0 and 1.
         """
         if policy not in POLICIES:
             raise ValueError(f'Unknown initialisation policy {policy!r}: '
                              f'choose one of {sorted(POLICIES)}.')
+        _check_share(policy, share)
         added = self.channels[-1]
         if len(self.channels) == 1 or added == 0:
             return
@@ -75,7 +83,9 @@ class GrowingClassifier(nn.Module):
             raise ValueError(
                 f'The background channel {background} is not among the '
                 f'{num_old} channels of earlier steps.')
-        POLICIES[policy](self.convs[-1], *self._channel(background))
+        options = {} if share is None else dict(share=share)
+        POLICIES[policy](
+            self.convs[-1], *self._channel(background), **options)
 
     def _channel(self, index: int) -> tuple[Tensor, Tensor]:
         """Views of one channel's weight (C, 1, 1) and bias ()."""
@@ -135,10 +145,27 @@ def _copy_background(new: nn.Conv2d, weight: Tensor, bias: Tensor) -> None:
     new.weight.copy_(weight.expand_as(new.weight))
 
 
-def _share_background(new: nn.Conv2d, weight: Tensor, bias: Tensor) -> None:
+def _balance(new: nn.Conv2d, weight: Tensor, bias: Tensor) -> None:
     _copy_background(new, weight, bias)
     bias -= math.log(new.out_channels + 1)
     new.bias.copy_(bias.expand_as(new.bias))
+
+
+def _share(new: nn.Conv2d, weight: Tensor, bias: Tensor,
+           share: float) -> None:
+    _copy_background(new, weight, bias)
+    each = bias + math.log(share / new.out_channels)
+    new.bias.copy_(each.expand_as(new.bias))
+    bias += math.log1p(-share)
+
+
+def _check_share(policy: str, share: float | None) -> None:
+    if (policy == 'share') != (share is not None):
+        raise ValueError(
+            "The policy 'share', and no other, needs the share of the "
+            f'background, such as 0.05; got {policy!r} and {share!r}.')
+    if share is not None and not 0 < share < 1:
+        raise ValueError(f'share must lie between 0 and 1, got {share}.')
 
 
 def _zero(new: nn.Conv2d, weight: Tensor, bias: Tensor) -> None:
@@ -149,6 +176,7 @@ def _zero(new: nn.Conv2d, weight: Tensor, bias: Tensor) -> None:
 POLICIES = {
     'default': _keep,
     'background': _copy_background,
-    'balanced': _share_background,
+    'balanced': _balance,
+    'share': _share,
     'zero': _zero,
 }

@@ -2,6 +2,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import torch
 from torch import Tensor
@@ -99,7 +100,7 @@ class SelfPacedWeights:
     r"""Settings that turn the performances of past units into weights.
 
     The defaults are the paper's. The weights are computed in this order:
-    rule, floor ``min_weight``, ``protect_last``, ``normalise``.
+    rule, floor ``min_weight``, ``protect_last``, ``normalise``, ``control``.
 
     Args:
         rule: See :func:`priority_weights`.
@@ -117,6 +118,10 @@ class SelfPacedWeights:
         relative: Judge a unit by its performance over its own best so far.
         eps: Performances are cut at ``1 - eps`` to keep eta finite.
         eta_scale: Divide eta by this.
+        control: Weights that tell the priority from a mere change of
+            strength, to compare with: ``mean`` gives every unit the mean
+            weight, ``shuffle`` deals the same weights out at random (anew
+            at every step), a number is every unit's weight.
     """
     rule: str = 'spwc'
     mu: float | None = None
@@ -129,6 +134,7 @@ class SelfPacedWeights:
     relative: bool = False
     eps: float = 1e-6
     eta_scale: float = 1.
+    control: str | float | None = None
 
     def __post_init__(self) -> None:
         rule = get_rule(self.rule, self.form)
@@ -143,6 +149,7 @@ class SelfPacedWeights:
             if not getattr(self, name) > 0:
                 raise ValueError(
                     f'{name} must be positive, got {getattr(self, name)}')
+        _check_control(self.control)
         # a wrong age is better refused now than at the first use
         self._age(rule, torch.zeros(1), step=1)
 
@@ -177,6 +184,7 @@ class SelfPacedWeights:
         if self.protect_last:
             v[max(len(v) - newest, 0):] = 1.
         v[known] = NORMALISERS[self.normalise](v[known])
+        v[known] = self._controlled(v[known], step)
         return PriorityWeights(
             psi=psi,
             eta=eta,
@@ -184,6 +192,15 @@ class SelfPacedWeights:
             v=v,
             f=rule.value(v[known], mu).item() if known.any() else 0.,
             missing=tuple((~known).nonzero().flatten().tolist()))
+
+    def _controlled(self, v: Tensor, step: int) -> Tensor:
+        if self.control is None or not len(v):
+            return v
+        if self.control == 'shuffle':
+            generator = torch.Generator().manual_seed(step)
+            return v[torch.randperm(len(v), generator=generator)]
+        same = v.mean() if self.control == 'mean' else self.control
+        return torch.full_like(v, float(same))
 
     def _easiness(self, psi: Tensor) -> Tensor:
         return difficulty(psi.clamp(max=1 - self.eps)) / self.eta_scale
@@ -197,6 +214,14 @@ class SelfPacedWeights:
         elif self.mu is not None:
             policy = {'type': 'fixed', 'mu': float(self.mu)}
         return age_from(policy, eta, step, self.eta_scale)
+
+
+def _check_control(control: str | float | None) -> None:
+    number = isinstance(control, Real) and not isinstance(control, bool)
+    if control in (None, 'mean', 'shuffle') or number and control >= 0:
+        return
+    raise ValueError("control is 'mean', 'shuffle' or a weight of at least "
+                     f'0, not {control!r}')
 
 
 def _check_age(name: str, rule: Rule, **ages: object) -> None:

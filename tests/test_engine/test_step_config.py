@@ -163,3 +163,23 @@ def test_a_changed_config_gets_its_own_text():
     first = out.pretty_text
     out.lr = 0.2
     assert 'lr = 0.2' in out.pretty_text and 'lr = 0.1' in first
+
+
+def test_the_model_learns_what_priorities_act_on(cfg, scenario):
+    cfg.self_paced = dict(rule='spwc', k=3)
+    assert 'priority_on' not in step_config(cfg, scenario, 1).model
+    cfg.self_paced.on = 'distillation'
+    out = step_config(cfg, scenario, 1)
+    assert out.model.priority_on == 'distillation'
+    assert 'on' not in next(
+        h for h in out.custom_hooks if h['type'].endswith('SelfPacedHook'))
+    assert 'priority_on' not in step_config(cfg, scenario, 0).model
+
+
+def test_penalties_leave_no_choice_of_losses(cfg, scenario):
+    cfg.self_paced = dict(rule='spwc', k=3, on='both')
+    cfg.merge_from_dict(dict(
+        method=dict(every=dict(hooks=dict(consolidation=dict(
+            type='mmseg_spwc.ConsolidationHook'))))))
+    with pytest.raises(ConfigError, match="on='both'.*penalties"):
+        step_config(cfg, scenario, 1)

@@ -48,7 +48,8 @@ def test_a_domain_step_adds_no_parameter():
     assert after.state_dict().keys() == before.state_dict().keys()
     after.load_state_dict(before.state_dict())
     for policy in POLICIES:
-        after.initialise_new(policy)
+        share = 0.1 if policy == 'share' else None
+        after.initialise_new(policy, share=share)
     for key, value in before.state_dict().items():
         assert torch.equal(after.state_dict()[key], value)
 
@@ -71,6 +72,42 @@ def test_balanced_init_shares_the_background_out_exactly(old, new, data):
         torch.testing.assert_close(share, q[:, background] / (new + 1))
     others = [c for c in range(num_old) if c != background]
     torch.testing.assert_close(p[:, others], q[:, others])
+
+
+@settings(deadline=None, max_examples=25)
+@given(steps, st.integers(1, 4), st.floats(0.001, 0.999), st.data())
+def test_new_channels_get_the_share_they_are_given(old, new, share, data):
+    background = data.draw(st.integers(0, sum(old) - 1))
+    before = GrowingClassifier(3, old).double()
+    after = GrowingClassifier(3, (*old, new)).double()
+    after.load_state_dict(before.state_dict(), strict=False)
+    after.initialise_new('share', background, share)
+
+    x = torch.randn(2, 3, 4, 5, dtype=torch.float64)
+    q, p = before(x).softmax(1), after(x).softmax(1)
+    num_old = sum(old)
+    left = (1 - share) * q[:, background]
+    torch.testing.assert_close(p[:, background], left)
+    for channel in p[:, num_old:].unbind(1):
+        torch.testing.assert_close(channel, share / new * q[:, background])
+    others = [c for c in range(num_old) if c != background]
+    torch.testing.assert_close(p[:, others], q[:, others])
+
+
+def test_the_balanced_share_is_balanced():
+    even, shared = GrowingClassifier(3, (4, 2)), GrowingClassifier(3, (4, 2))
+    shared.load_state_dict(even.state_dict())
+    even.initialise_new('balanced')
+    shared.initialise_new('share', share=2 / 3)
+    for key, value in even.state_dict().items():
+        torch.testing.assert_close(shared.state_dict()[key], value)
+
+
+@pytest.mark.parametrize('policy, share', [
+    ('share', None), ('share', 0.), ('share', 1.), ('balanced', 0.5)])
+def test_a_share_goes_with_its_policy_and_lies_between_0_and_1(policy, share):
+    with pytest.raises(ValueError, match='share'):
+        GrowingClassifier(3, (4, 2)).initialise_new(policy, share=share)
 
 
 def test_balanced_init_by_the_letter():

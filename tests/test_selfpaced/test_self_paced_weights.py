@@ -139,3 +139,27 @@ def test_first_step_has_no_units():
 def test_bad_settings(kwargs):
     with pytest.raises(ValueError):
         SelfPacedWeights(**kwargs)
+
+
+def test_controls_keep_the_sum_but_not_the_priority():
+    options = dict(mu=2., normalise='sum')
+    v = SelfPacedWeights(**options)(PSI).v
+    mean = SelfPacedWeights(control='mean', **options)(PSI).v
+    torch.testing.assert_close(mean, torch.ones(4, dtype=torch.float64))
+    dealt = [
+        SelfPacedWeights(control='shuffle', **options)(PSI, step=s).v
+        for s in range(1, 30)
+    ]
+    for shuffled in dealt:
+        assert torch.equal(shuffled.sort().values, v.sort().values)
+    assert len({tuple(x.tolist()) for x in dealt}) > 5
+    again = SelfPacedWeights(control='shuffle', **options)(PSI, step=3).v
+    assert torch.equal(again, dealt[2])
+    const = SelfPacedWeights(control=1.3, **options)([None, *PSI]).v
+    assert const.tolist() == [1., 1.3, 1.3, 1.3, 1.3]
+
+
+@pytest.mark.parametrize('control', ['random', -1, True])
+def test_unknown_controls_are_refused(control):
+    with pytest.raises(ValueError, match='control'):
+        SelfPacedWeights(mu=1., control=control)

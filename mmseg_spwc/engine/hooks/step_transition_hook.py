@@ -34,6 +34,8 @@ class StepTransitionHook(Hook):
             :meth:`GrowingClassifier.initialise_new` of segmentors and
             :meth:`GrowingLinear.initialise_new` of classifiers. Defaults to
             'default'.
+        share (float, optional): Part of the background's probability that
+            new channels start with, for ``classifier_init='share'``.
     """
 
     # before every hook that looks at the weights
@@ -43,11 +45,13 @@ class StepTransitionHook(Hook):
                  step: int,
                  previous: str | None = None,
                  backbone_weights: str | None = None,
-                 classifier_init: str = 'default') -> None:
+                 classifier_init: str = 'default',
+                 share: float | None = None) -> None:
         self.step = step
         self.previous = previous
         self.backbone_weights = backbone_weights
         self.classifier_init = classifier_init
+        self.init_options = {} if share is None else dict(share=share)
 
     def before_train(self, runner) -> None:
         student = unwrap(runner.model)
@@ -82,7 +86,7 @@ class StepTransitionHook(Hook):
             carried = content.get('branches')
             source.load_state_dict(student.state_dict(), strict=False)
             load_previous(source, content['state_dict'])
-            source.initialise_new(self.classifier_init)
+            source.initialise_new(self.classifier_init, **self.init_options)
         elif self.backbone_weights:
             source.load_state_dict(student.state_dict(), strict=False)
             self._load_backbone(source)

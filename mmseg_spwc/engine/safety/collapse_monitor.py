@@ -11,16 +11,24 @@ from mmseg_spwc.structures import BatchSamples
 from mmseg_spwc.utils.display import warn
 
 CLASSES = 1024
+RECENT = 20  # iterations over which the background is watched
+REMEDIES = (
+    'Let new classes start smaller (method.later.hooks.transition.'
+    "classifier_init='zero', or 'share' with share=0.05), correct the prior "
+    '(method.later.model.losses.pixel.new_offset=1.) or freeze the norms '
+    "(method.later.model.frozen_norm='.').")
 
 
 @HOOKS.register_module()
 class CollapseMonitorHook(Hook):
-    """Watches the share of one class in the predictions, and the loss.
+    """Watches the loss, the background, and the share of one class.
 
     A model that predicts almost nothing but one class, such as background,
     where the labels show others, has collapsed. A loss whose mean over the
     second half of a window is not below that over the first half does not
-    fall. Both are said once per step and change nothing.
+    fall. A segmentor whose new classes take the background away loses it
+    for good, as the next step learns from this one. Each is said once per
+    step and changes nothing.
 
     Args:
         share (float): Share of one class in the predictions from which they
@@ -29,6 +37,8 @@ class CollapseMonitorHook(Hook):
             which this is a surprise. Defaults to 0.9.
         window (int): Number of iterations in which the loss has to fall.
             Defaults to 500.
+        background (float): Share of the old background that has to remain
+            while a later step is trained. Defaults to 0.7.
     """
 
     priority = 'LOW'
@@ -36,7 +46,8 @@ class CollapseMonitorHook(Hook):
     def __init__(self,
                  share: float = 0.99,
                  usual: float = 0.9,
-                 window: int = 500) -> None:
+                 window: int = 500,
+                 background: float = 0.7) -> None:
         if not 0 < usual < share <= 1:
             raise ValueError('0 < usual < share <= 1 must hold, got usual='
                              f'{usual} and share={share}.')
@@ -45,11 +56,15 @@ class CollapseMonitorHook(Hook):
         self.share = share
         self.usual = usual
         self.window = window
+        self.background = background
         self._warned = False
+        self._lost = False
         self._reset()
 
     def after_train_iter(self, runner, batch_idx, data_batch=None,
                          outputs=None) -> None:
+        if not self._lost and self.every_n_train_iters(runner, RECENT):
+            self._watch_background(runner.message_hub)
         if self._warned or not self.every_n_train_iters(runner, self.window):
             return
         losses, _ = runner.message_hub.get_scalar('train/loss').data
@@ -62,6 +77,16 @@ class CollapseMonitorHook(Hook):
                 f'The loss does not fall: {before:.4g}, then {now:.4g} in '
                 f'the last {len(losses)} iterations. Look at the learning '
                 'rate, the labels and the frozen layers.')
+
+    def _watch_background(self, hub) -> None:
+        if 'train/bg_kept' not in hub.log_scalars:
+            return
+        kept = hub.get_scalar('train/bg_kept').mean(RECENT) / 100
+        if kept < self.background:
+            self._lost = True
+            warn(f'The background is being lost: {kept:.0%} of what the step '
+                 'before calls background still is, and later steps do not '
+                 f'get it back. {REMEDIES}')
 
     def after_val_iter(self, runner, batch_idx, data_batch=None,
                        outputs=None) -> None:

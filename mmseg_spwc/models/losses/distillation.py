@@ -3,7 +3,12 @@ from torch import Tensor, nn
 
 from mmseg_spwc.registry import MODELS
 
-from .common import check_old_logits, full_precision, positive_temperature
+from .common import (
+    check_old_logits,
+    full_precision,
+    mean_over_pixels,
+    positive_temperature,
+)
 
 
 def distillation_map(logits: Tensor,
@@ -35,9 +40,11 @@ def distillation_map(logits: Tensor,
 @full_precision
 def distillation(logits: Tensor,
                  old_logits: Tensor,
-                 temperature: float = 1.0) -> Tensor:
+                 temperature: float = 1.0,
+                 old_weight: Tensor | None = None) -> Tensor:
     """Mean of :func:`distillation_map` over all pixels, a scalar."""
-    return distillation_map(logits, old_logits, temperature).mean()
+    return mean_over_pixels(
+        distillation_map(logits, old_logits, temperature), old_weight)
 
 
 @MODELS.register_module()
@@ -57,7 +64,10 @@ class DistillationLoss(nn.Module):
         self.temperature = positive_temperature(temperature)
         self.loss_weight = loss_weight
 
-    def forward(self, logits: Tensor, old_logits: Tensor) -> Tensor:
+    def forward(self,
+                logits: Tensor,
+                old_logits: Tensor,
+                old_weight: Tensor | None = None) -> Tensor:
         """See :func:`distillation_map`."""
-        return self.loss_weight * distillation(logits, old_logits,
-                                               self.temperature)
+        return self.loss_weight * distillation(
+            logits, old_logits, self.temperature, old_weight)

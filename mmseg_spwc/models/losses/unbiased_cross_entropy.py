@@ -14,7 +14,8 @@ def unbiased_cross_entropy(logits: Tensor,
                            labels: Tensor,
                            num_old: int,
                            pixel_weight: Tensor | None = None,
-                           ignore_index: int = VOID) -> Tensor:
+                           ignore_index: int = VOID,
+                           new_offset: float = 0.) -> Tensor:
     r"""Cross entropy over {any old class} and the single new classes.
 
     With :math:`p` the softmax over all classes, the loss of a pixel is
@@ -29,6 +30,10 @@ def unbiased_cross_entropy(logits: Tensor,
             included. 0, as before any step, gives plain cross entropy.
         pixel_weight (Tensor, optional): (B, H, W). Defaults to None.
         ignore_index (int): Label that counts nothing. Defaults to 255.
+        new_offset (float): Added to the logits of the new classes, here
+            alone: the logarithm of how much more often they occur in the
+            images of their step, which all show them, than in a test.
+            Defaults to 0.
 
     Returns:
         Tensor: A scalar, the mean over all pixels, ignored ones included.
@@ -40,7 +45,9 @@ def unbiased_cross_entropy(logits: Tensor,
     labels = labels.long()
     if num_old > 0:
         old = logits[:, :num_old].logsumexp(dim=1, keepdim=True)
-        logits = torch.cat([old, logits[:, num_old:]], dim=1)
+        new = logits[:, num_old:]
+        new = new + new_offset if new_offset else new
+        logits = torch.cat([old, new], dim=1)
         # old classes -> 0, new ones -> 1, 2, ...
         joined = (labels - num_old + 1).clamp(min=0)
         labels = joined.masked_fill(labels == ignore_index, ignore_index)
@@ -57,12 +64,16 @@ class UnbiasedCrossEntropyLoss(nn.Module):
     Args:
         loss_weight (float): Factor of the loss. Defaults to 1.0.
         ignore_index (int): Label that counts nothing. Defaults to 255.
+        new_offset (float): Prior correction, see
+            :func:`unbiased_cross_entropy`. Defaults to 0.
     """
 
     def __init__(self,
                  loss_weight: float = 1.0,
-                 ignore_index: int = VOID) -> None:
+                 ignore_index: int = VOID,
+                 new_offset: float = 0.) -> None:
         super().__init__()
+        self.new_offset = new_offset
         self.loss_weight = loss_weight
         self.ignore_index = ignore_index
 
@@ -73,4 +84,5 @@ class UnbiasedCrossEntropyLoss(nn.Module):
                 pixel_weight: Tensor | None = None) -> Tensor:
         """See :func:`unbiased_cross_entropy`."""
         return self.loss_weight * unbiased_cross_entropy(
-            logits, labels, num_old, pixel_weight, self.ignore_index)
+            logits, labels, num_old, pixel_weight, self.ignore_index,
+            self.new_offset)

@@ -4,11 +4,13 @@ from torch import Tensor, nn
 
 from mmseg_spwc.registry import MODELS
 
-from .common import check_old_logits, full_precision
+from .common import check_old_logits, full_precision, mean_over_pixels
 
 
 @full_precision
-def unbiased_distillation(logits: Tensor, old_logits: Tensor) -> Tensor:
+def unbiased_distillation(logits: Tensor,
+                          old_logits: Tensor,
+                          old_weight: Tensor | None = None) -> Tensor:
     r"""Distillation against the old background joined with the new classes.
 
     With :math:`q` the old model's softmax and :math:`p` the new model's
@@ -20,6 +22,8 @@ def unbiased_distillation(logits: Tensor, old_logits: Tensor) -> Tensor:
     Args:
         logits (Tensor): (B, C_cur, H, W).
         old_logits (Tensor): (B, C_old, H, W), taken as constants.
+        old_weight (Tensor, optional): (B, H, W), a factor for every pixel.
+            Defaults to None.
 
     Returns:
         Tensor: A scalar, the mean over all pixels, whatever their label.
@@ -31,7 +35,8 @@ def unbiased_distillation(logits: Tensor, old_logits: Tensor) -> Tensor:
                            dim=1).logsumexp(dim=1)  # (B, H, W)
     expected = target[:, 0] * background + (
         target[:, 1:] * logits[:, 1:num_old]).sum(dim=1)
-    return (logits.logsumexp(dim=1) - expected).mean() / num_old
+    loss = logits.logsumexp(dim=1) - expected
+    return mean_over_pixels(loss, old_weight) / num_old
 
 
 @MODELS.register_module()
@@ -47,6 +52,10 @@ class UnbiasedDistillationLoss(nn.Module):
         super().__init__()
         self.loss_weight = loss_weight
 
-    def forward(self, logits: Tensor, old_logits: Tensor) -> Tensor:
+    def forward(self,
+                logits: Tensor,
+                old_logits: Tensor,
+                old_weight: Tensor | None = None) -> Tensor:
         """See :func:`unbiased_distillation`."""
-        return self.loss_weight * unbiased_distillation(logits, old_logits)
+        return self.loss_weight * unbiased_distillation(
+            logits, old_logits, old_weight)

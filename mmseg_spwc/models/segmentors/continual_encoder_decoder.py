@@ -24,6 +24,9 @@ class TappedOutputs(NamedTuple):
     stages: Sequence[Tensor]  # what heads read
 
 
+PRIORITY_ON = ('pixel', 'distillation', 'both')
+
+
 @MODELS.register_module()
 class ContinualEncoderDecoder(Student, EncoderDecoder):
     """A segmentor with a classifier that grows and a frozen teacher.
@@ -38,6 +41,7 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
     - ``old_logits``, ``old_features``: the same of the previous model;
     - ``labels``: channels of the pixels, pseudo labels included, (B, H, W);
     - ``pixel_weight``: of every pixel's loss, (B, H, W), or None for ones;
+    - ``old_weight``: of every pixel's distillation, likewise;
     - ``num_new``, ``num_old``: channels of this step and of those before.
 
     For the teacher see :class:`~mmseg_spwc.models.student.Student`.
@@ -57,33 +61,41 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
         frozen_norm (str, optional): Batch norms whose name this regular
             expression is found in keep their statistics and parameters.
             Defaults to None.
+        priority_on (str): What spWC's weights multiply: ``'pixel'``, the
+            cross entropy of old pixels; ``'distillation'``; or ``'both'``.
+            Defaults to 'pixel'.
         **kwargs: Those of mmseg's ``EncoderDecoder``.
     """
 
     provides = ('logits', 'features', 'stages', 'old_logits', 'old_features',
-                'labels', 'pixel_weight', 'num_new', 'num_old')
+                'labels', 'pixel_weight', 'old_weight', 'num_new', 'num_old')
     priority_unit = 'class'  # of the weights that spWC sets
 
     def __init__(self,
                  *args,
                  pseudo_label: dict | None = None,
                  pre_activation: bool = False,
+                 priority_on: str = 'pixel',
                  **kwargs) -> None:
         super().__init__(*args, **kwargs)
         self.pre_activation = pre_activation
         self.pseudo_label = None if pseudo_label is None else \
             PseudoLabeller(**pseudo_label)
         self.priorities: Tensor | None = None
+        if priority_on not in PRIORITY_ON:
+            raise ValueError(f'self_paced.on is one of '
+                             f'{", ".join(PRIORITY_ON)}, not {priority_on!r}.')
+        self.priority_on = priority_on
 
     def grow(self) -> None:
         """Give every head one classifier for each step."""
         for head in self.heads():
             grow_head(head, self.channels)
 
-    def initialise_new(self, policy: str) -> None:
+    def initialise_new(self, policy: str, share: float | None = None) -> None:
         """See :meth:`GrowingClassifier.initialise_new`."""
         for head in self.heads():
-            head.conv_seg.initialise_new(policy)
+            head.conv_seg.initialise_new(policy, share=share)
 
     def heads(self) -> list:
         """The decode head, then the auxiliary heads."""
@@ -159,6 +171,7 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
             stages=outputs.stages,
             labels=labels,
             pixel_weight=self._weigh(given, old, factor),
+            old_weight=self._weigh_old(old),
             num_new=self.num_new,
             num_old=self.num_old)
         values = self.named_losses(batch)
@@ -168,6 +181,9 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
             values[f'loss_aux_{i}'] = head.loss_decode.loss_weight * \
                 self.call(self.losses['pixel'], batch)
         values['acc_seg'] = pixel_accuracy(outputs.logits, given)
+        if old and self.num_new:
+            values['bg_kept'] = background_kept(
+                outputs.logits, old['old_features'][-1], given)
         return values
 
     @torch.no_grad()
@@ -196,12 +212,20 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
         """
         if factor is not None:
             factor = factor[:, None, None].expand(given.shape)
-        if self.priorities is None:
+        if self.priorities is None or self.priority_on == 'distillation':
             return factor
         units = given if self.num_new == 0 else old['old_logits'].argmax(
             1).where(given < self.num_old, given)
         weight = self.priorities.to(given.device)[units]
         return weight if factor is None else weight * factor
+
+    def _weigh_old(self, old: dict) -> Tensor | None:
+        """Priority (spWC) of the class that the previous model sees."""
+        if (self.priorities is None or self.priority_on == 'pixel'
+                or 'old_logits' not in old):  # nothing is distilled
+            return None
+        seen = old['old_logits'].argmax(1)
+        return self.priorities.to(seen.device)[seen]
 
 
 def labels_of(samples: Sequence) -> Tensor:
@@ -215,8 +239,29 @@ def pixel_accuracy(logits: Tensor, labels: Tensor) -> Tensor:
     An arg-max at label size would cost as much as a stage of a small
     network, every iteration, for a number that is only logged.
     """
-    labels = functional.interpolate(
-        labels[:, None].float(), logits.shape[2:])[:, 0]  # nearest
+    labels = shrink(labels, logits)
     counted = labels != VOID
     hits = (logits.argmax(1) == labels) & counted
     return 100 * hits.sum() / counted.sum().clamp(min=1)
+
+
+def background_kept(logits: Tensor, old_logits: Tensor,
+                    labels: Tensor) -> Tensor:
+    """Percent of the previous model's background that still is background.
+
+    Pixels of a new class do not count: they shall change.
+
+    Args:
+        logits (Tensor): Small logits, (B, C, h, w).
+        old_logits (Tensor): The previous model's, (B, C_old, h, w).
+        labels (Tensor): (B, H, W).
+    """
+    was = (old_logits.argmax(1) == 0) & (shrink(labels, logits) == 0)
+    kept = was & (logits.argmax(1) == 0)
+    return 100 * kept.sum() / was.sum().clamp(min=1)
+
+
+def shrink(labels: Tensor, logits: Tensor) -> Tensor:
+    """Labels (B, H, W) at the size of small logits, the nearest of each."""
+    return functional.interpolate(
+        labels[:, None].float(), logits.shape[2:])[:, 0]

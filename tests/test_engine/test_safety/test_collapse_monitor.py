@@ -1,6 +1,9 @@
 """Runs that learn nothing are told apart from those that learn."""
+from types import SimpleNamespace
+
 import pytest
 import torch
+from mmengine.logging import MessageHub
 from toy_runs import At, Points, Toy, toy_runner
 
 from mmseg_spwc.engine.safety import CollapseMonitorHook
@@ -81,3 +84,24 @@ def test_a_loss_that_does_not_fall(tmp_path, said):
     assert len(said) == 1 and 'does not fall' in said[0]
     with pytest.raises(ValueError, match='window'):
         CollapseMonitorHook(window=1)
+
+
+def test_a_background_that_goes_away_is_told_once_with_remedies(said):
+    hub = MessageHub.get_instance('a background that goes away')
+    runner = SimpleNamespace(message_hub=hub, iter=0)
+    hook = CollapseMonitorHook(window=10_000)
+    for runner.iter in range(200):
+        hub.update_scalar('train/bg_kept', 95. if runner.iter < 100 else 40.)
+        hook.after_train_iter(runner, runner.iter)
+        assert not said or runner.iter >= 100
+    assert len(said) == 1
+    assert 'background is being lost' in said[0] and '\n' not in said[0]
+    for remedy in ('classifier_init', 'new_offset', 'frozen_norm'):
+        assert remedy in said[0]
+
+
+def test_without_a_teacher_nothing_is_known_of_the_background(said):
+    hub = MessageHub.get_instance('no teacher')
+    runner = SimpleNamespace(message_hub=hub, iter=19)
+    CollapseMonitorHook().after_train_iter(runner, 19)
+    assert said == []

@@ -33,6 +33,16 @@ def test_pixel_weight(batch, assert_same):
                 3 * brute_force(*args), batch.logits)
 
 
+def test_prior_correction_is_an_offset_of_the_new_logits(batch, assert_same):
+    loss = UnbiasedCrossEntropyLoss(new_offset=1.5)
+    shift = torch.zeros_like(batch.logits[:1])
+    shift[:, batch.num_old:] = 1.5
+    assert_same(
+        loss(batch.logits, batch.labels, batch.num_old),
+        brute_force(batch.logits + shift, batch.labels, batch.num_old),
+        batch.logits)
+
+
 @pytest.mark.parametrize('num_old', [0, 1, 3])
 def test_unit_weight_changes_no_bit(num_old):
     logits = torch.randn(2, 5, 9, 9, requires_grad=True)

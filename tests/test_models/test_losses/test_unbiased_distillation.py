@@ -1,19 +1,21 @@
 import math
 
+import pytest
 import torch
 
 from mmseg_spwc.models.losses import DistillationLoss, UnbiasedDistillationLoss
 
 
-def brute_force(logits, old_logits):
+def brute_force(logits, old_logits, weight=None):
     total, num_old = 0, old_logits.shape[1]
     for b, h, w in torch.cartesian_prod(
             *map(torch.arange, old_logits[:, 0].shape)):
         old, new = old_logits[b, :, h, w].exp(), logits[b, :, h, w].exp()
         old, new = old / old.sum(), new / new.sum()
-        total = total - old[0] * (new[0] + new[num_old:].sum()).log()
+        here = old[0] * (new[0] + new[num_old:].sum()).log()
         for c in range(1, num_old):
-            total = total - old[c] * new[c].log()
+            here = here + old[c] * new[c].log()
+        total = total - here * (1 if weight is None else weight[b, h, w])
     return total / old_logits.numel()
 
 
@@ -21,6 +23,21 @@ def test_brute_force(batch, assert_same):
     args = batch.logits, batch.old_logits
     assert_same(UnbiasedDistillationLoss(loss_weight=10.)(*args),
                 10 * brute_force(*args), batch.logits)
+
+
+def test_weight_of_every_pixel(batch, assert_same):
+    weight = torch.rand(batch.labels.shape, dtype=torch.float64)
+    args = batch.logits, batch.old_logits, weight
+    assert_same(UnbiasedDistillationLoss(loss_weight=3.)(*args),
+                3 * brute_force(*args), batch.logits)
+
+
+@pytest.mark.parametrize('loss', [UnbiasedDistillationLoss, DistillationLoss])
+def test_weights_of_one_change_no_bit(batch, loss):
+    args = batch.logits, batch.old_logits
+    ones = torch.ones(batch.labels.shape, dtype=torch.float64)
+    assert loss()(*args).item() == loss()(*args, ones).item()
+    assert loss()(*args, 2 * ones).item() == 2 * loss()(*args).item()
 
 
 def test_without_new_class_equals_distillation(assert_same):

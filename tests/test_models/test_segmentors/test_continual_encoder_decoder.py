@@ -10,6 +10,7 @@ from torch import nn
 from mmseg_spwc.engine import step_config
 from mmseg_spwc.models.pseudo_label import PseudoLabeller
 from mmseg_spwc.models.segmentors.continual_encoder_decoder import (
+    background_kept,
     labels_of,
     pixel_accuracy,
 )
@@ -49,7 +50,7 @@ class Keeps(nn.Module):
 class KeepsAll(Keeps):
 
     def forward(self, logits, features, stages, old_logits, old_features,
-                labels, pixel_weight, num_new, num_old):
+                labels, pixel_weight, old_weight, num_new, num_old):
         self.got = dict(locals())
         return logits.square().mean()
 
@@ -57,6 +58,13 @@ class KeepsAll(Keeps):
 class KeepsTargets(Keeps):
 
     def forward(self, labels, pixel_weight):
+        self.got = dict(locals())
+        return torch.zeros(())
+
+
+class KeepsWeights(Keeps):
+
+    def forward(self, pixel_weight, old_weight):
         self.got = dict(locals())
         return torch.zeros(())
 
@@ -195,6 +203,33 @@ def test_priorities_weight_the_pixels_of_old_units(tiny_config, relabelled):
         torch.testing.assert_close(got['pixel_weight'][b, y, x], expected)
 
 
+@pytest.mark.parametrize('on', ['pixel', 'distillation', 'both'])
+def test_priorities_act_on_the_losses_they_are_meant_for(tiny_config, on):
+    student, teacher = (build(tiny_config(), step).eval() for step in (1, 0))
+    student.losses['both'] = KeepsWeights()
+    student.priority_on = on
+    weights = torch.tensor([0., .25, .5, .75, 2.])
+    student.set_priorities(weights.tolist())
+    student.set_teacher(teacher)
+    inputs, samples = batch()
+    seen = nn.functional.interpolate(
+        teacher(inputs, mode='tensor'), (48, 48), mode='bilinear').argmax(1)
+    student.loss(inputs, samples)
+    got = student.losses['both'].got
+    assert (got['pixel_weight'] is None) == (on == 'distillation')
+    if on == 'pixel':
+        assert got['old_weight'] is None
+    else:  # whatever the label: the old model is what is distilled
+        torch.testing.assert_close(got['old_weight'], weights[seen])
+
+
+def test_unknown_losses_for_priorities_are_refused(tiny_config):
+    cfg = tiny_config()
+    cfg.model.priority_on = 'cube'
+    with pytest.raises(ValueError, match='pixel, distillation, both'):
+        build(cfg, 1)
+
+
 def test_features_are_the_stages_the_decoder_and_the_logits(tiny_config):
     model = build(tiny_config(), 1)
     outputs = model.tapped_forward(batch()[0])
@@ -257,3 +292,28 @@ def test_auxiliary_heads_learn_by_the_pixel_loss(tiny_config):
     theirs = model.auxiliary_head.loss(
         model.extract_feat(inputs), samples, None)
     torch.testing.assert_close(losses['loss_aux_0'], theirs['loss_ce'])
+
+
+def test_the_background_that_is_kept_is_counted_by_hand():
+    """2 x 2 pixels: old background is kept, lost to a new class, a new
+    class's own pixel, and no background before."""
+    old = torch.zeros(1, 2, 2, 2)
+    old[0, 1, 1, 1] = 1  # the last pixel was class 1
+    new = torch.zeros(1, 3, 2, 2)
+    new[0, 2, 0, 1] = new[0, 2, 1, 0] = 1
+    labels = torch.tensor([[[0, 0], [2, 0]]])
+    assert background_kept(new, old, labels) == 50
+    large = labels.repeat_interleave(8, 1).repeat_interleave(8, 2)
+    assert background_kept(new, old, large) == 50
+    nothing = torch.full_like(labels, 255)
+    assert background_kept(new, old, nothing) == 0
+
+
+def test_a_step_with_a_teacher_tells_what_is_left_of_the_background(
+        tiny_config):
+    kd = dict(type='mmseg_spwc.UnbiasedDistillationLoss')
+    student, teacher = (build(tiny_config(), 1, kd=kd).eval(),
+                        build(tiny_config(), 0).eval())
+    assert 'bg_kept' not in build(tiny_config(), 1).loss(*batch())
+    student.set_teacher(teacher)
+    assert 0 <= student.loss(*batch())['bg_kept'] <= 100
