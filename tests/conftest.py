@@ -25,6 +25,22 @@ def mmseg_scope():
 
 
 @pytest.fixture(autouse=True, scope='session')
+def short_overhead():
+    """Leave out what costs most of a run of seconds and changes nothing.
+
+    MMEngine lays every config out with yapf and asks compilers for their
+    versions at every step.
+    """
+    from mmengine.config import config
+    from mmengine.runner import runner
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(config, 'FormatCode', lambda text, **_: (text, True))
+        patch.setattr(runner, 'collect_env',
+                      functools.cache(runner.collect_env))
+        yield
+
+
+@pytest.fixture(autouse=True, scope='session')
 def private_cache(tmp_path_factory):
     """Keep class indices of tests out of the user's cache."""
     folder = tmp_path_factory.getbasetemp() / 'cache'

@@ -1,5 +1,6 @@
 """The command lines, as a user types them."""
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -53,10 +54,20 @@ def test_the_scenario_is_chosen_on_the_command_line():
     (['tools/test.py', DEMO, 'none.pth'], 'no checkpoint at none.pth'),
     (['tools/misc/print_config.py', DEMO, '--step', '9'], 'step'),
 ])
-def test_mistakes_get_one_sentence(arguments, message):
-    done = run(*arguments)
+def test_mistakes_get_one_sentence(arguments, message, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(sys, 'argv', arguments)
+    with pytest.raises(SystemExit) as stop:
+        runpy.run_path(arguments[0], run_name='__main__')
+    assert stop.value.code == 2
+    said = capsys.readouterr().err
+    assert message in said and 'Traceback' not in said
+
+
+def test_a_mistake_ends_the_process_with_its_code():
+    done = run('tools/train.py', 'none.py')
     assert done.returncode == 2, done.stderr
-    assert message in done.stderr
+    assert 'no config at none.py' in done.stderr
     assert 'Traceback' not in done.stderr
 
 

@@ -12,7 +12,7 @@ from mmengine.registry import init_default_scope
 
 from mmseg_spwc.engine.launch import load_config
 from mmseg_spwc.engine.open_record import PLACES, config_hash
-from mmseg_spwc.engine.optim.consolidated import Consolidated
+from mmseg_spwc.engine.optim import Consolidated
 from mmseg_spwc.engine.preflight import plan_steps
 from mmseg_spwc.engine.sequence import ContinualRunner
 from mmseg_spwc.engine.step_config import checkpoint_path, step_config

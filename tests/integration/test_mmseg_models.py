@@ -10,8 +10,13 @@ DEEPLAB = 'configs/finetune/' \
     'finetune_mmseg-deeplabv3-r50-d8_voc12aug-512x512.py'
 
 
-@pytest.mark.parametrize('leaf', [SEGFORMER, DEEPLAB])
-def test_two_steps_with_a_distilling_method(tiny_config, leaf):
+# the network of the leaf itself is built in tests/test_configs.py
+R18 = {'model.backbone.depth': 18, 'model.decode_head.in_channels': 512,
+       'model.auxiliary_head.in_channels': 256}
+
+
+@pytest.mark.parametrize('leaf, network', [(SEGFORMER, {}), (DEEPLAB, R18)])
+def test_two_steps_with_a_distilling_method(tiny_config, leaf, network):
     from mmseg_spwc.engine import ContinualRunner
     demo = tiny_config()
     cfg = tiny_config(
@@ -20,6 +25,7 @@ def test_two_steps_with_a_distilling_method(tiny_config, leaf):
             'scenario.steps': [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]],
             'train_cfg.max_epochs': 1,
             'schedule.later.train_cfg.max_epochs': 1,
+            **network
         })
     cfg.train_dataloader.dataset = demo.train_dataloader.dataset
     cfg.test_dataloader.dataset = demo.test_dataloader.dataset
