@@ -21,10 +21,9 @@ from .checkpoint import (
     load_weights,
     save_step,
 )
-from .cleanup import free_memory, peak_memory, release
 from .config_keys import check_keys, check_values
 from .logging.curves import loss_curves
-from .logging.terminal import StepRunner, print_step, print_table
+from .logging.terminal import print_step, print_table
 from .open_record import open_record
 from .preflight import Plan, check_start_files, plan_steps
 from .problems import problem_of
@@ -38,6 +37,7 @@ from .step_config import (
     step_config,
     steps_of,
 )
+from .step_runner import StepRunner, free_memory, peak_memory
 
 
 @RUNNERS.register_module()
@@ -165,7 +165,7 @@ class ContinualRunner:
             entry, self.problem.summary([*record.steps, entry]))
         from_first_rank(record.write, self.work_dir)
         print_step(record, step)
-        release(runner)
+        runner.release()
         del runner, info
         free_memory()
 
@@ -196,7 +196,7 @@ class ContinualRunner:
         return path
 
 
-def _build(cfg: Config) -> Runner:
+def _build(cfg: Config) -> StepRunner:
     with input_errors('config'):
         return StepRunner.from_cfg(cfg)
 

@@ -11,7 +11,7 @@ from mmengine.config import Config
 
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.engine.launch import load_config
-from mmseg_spwc.engine.logging import StepRunner
+from mmseg_spwc.engine.step_runner import StepRunner
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -3,12 +3,11 @@ from collections.abc import Sequence
 
 from mmengine.dist import master_only
 from mmengine.hooks import Hook
-from mmengine.logging import MMLogger
-from mmengine.runner import LogProcessor, Runner
+from mmengine.runner import LogProcessor
 
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import HOOKS, LOG_PROCESSORS
-from mmseg_spwc.utils.display import display, quieten, say, time_left
+from mmseg_spwc.utils.display import display, say, time_left
 from mmseg_spwc.visualization.step_report import step_report
 from mmseg_spwc.visualization.tables import final_table
 
@@ -45,15 +44,6 @@ class SequenceLogProcessor(LogProcessor):
             line = f'Step {self.step} ({self.place})  {line}  ' \
                 f'sequence eta: {time_left(left * tag.get("time", 0))}'
         return tag, line
-
-
-class StepRunner(Runner):
-    """MMEngine's ``Runner``, whose log leaves a quiet terminal alone."""
-
-    def build_logger(self, *args, **kwargs) -> MMLogger:
-        logger = super().build_logger(*args, **kwargs)
-        quieten(logger)
-        return logger
 
 
 @HOOKS.register_module()

@@ -4,14 +4,14 @@ import logging
 from mmengine.logging import MessageHub, MMLogger
 from mmengine.visualization import Visualizer
 
-from mmseg_spwc.engine.cleanup import release
+from mmseg_spwc.engine.step_runner import StepRunner
 
 
 class SomeVisualizer(Visualizer):
     pass
 
 
-class RunnerDouble:
+class RunnerDouble(StepRunner):
     """The three parts that MMEngine keeps by name."""
 
     def __init__(self, name, folder):
@@ -32,9 +32,9 @@ def test_a_runner_is_forgotten_and_others_are_not(tmp_path):
              if isinstance(h, logging.FileHandler)]
     done.logger.info('the end')
     assert kept('done') == [True] * 4
-    release(done)
+    done.release()
     assert kept('done') == [False] * 4
     assert files and all(handler.stream is None for handler in files)
     assert 'the end' in (tmp_path / 'done.log').read_text()
     assert kept('other') == [True] * 4
-    release(other)
+    other.release()
