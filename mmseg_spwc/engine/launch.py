@@ -3,6 +3,7 @@ import copy
 import difflib
 import os
 import re
+import subprocess
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -212,10 +213,30 @@ def start_processes(launcher: str) -> None:
     MMEngine's launcher sets a CUDA device; without one the group is opened
     here with gloo, and MMEngine then uses it.
     """
+    if launcher == 'slurm' and 'SLURM_PROCID' not in os.environ:
+        raise ConfigError('The launcher slurm works inside a Slurm job: use '
+                          'tools/slurm_train.sh. Elsewhere use torchrun.')
     if launcher == 'none' or torch.cuda.is_available() or is_distributed():
         return
-    if launcher != 'pytorch':
-        raise ConfigError('Without a GPU only the launcher pytorch works: '
-                          'use torchrun.')
+    if launcher == 'mpi':
+        raise ConfigError('Without a GPU only the launchers pytorch and '
+                          'slurm work: use torchrun or srun.')
+    if launcher == 'slurm':
+        _take_place_in_job()
     os.environ.setdefault('LOCAL_RANK', '0')
     torch.distributed.init_process_group('gloo')
+
+
+def _take_place_in_job() -> None:
+    """Tell torch what Slurm says of this process, as MMEngine does."""
+    for name, source in (('RANK', 'SLURM_PROCID'),
+                         ('LOCAL_RANK', 'SLURM_LOCALID'),
+                         ('WORLD_SIZE', 'SLURM_NTASKS')):
+        os.environ[name] = os.environ[source]
+    os.environ.setdefault('MASTER_PORT', '29500')
+    if 'MASTER_ADDR' not in os.environ:
+        nodes = subprocess.run(
+            ['scontrol', 'show', 'hostnames',
+             os.environ['SLURM_JOB_NODELIST']],
+            capture_output=True, text=True, check=True)
+        os.environ['MASTER_ADDR'] = nodes.stdout.split()[0]

@@ -1,22 +1,12 @@
 """Runs a prepared sweep on Ray."""
 import contextlib
-import os
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 from rich.console import Console
 
-from mmseg_spwc.cli import MIM
-from mmseg_spwc.errors import (
-    ConfigError,
-    Preempted,
-    RecordError,
-    StorageError,
-)
+from mmseg_spwc.errors import NO_ROOM, Preempted, RecordError, StorageError
 
 from . import trial_process
 from .aggregate import (
@@ -26,77 +16,13 @@ from .aggregate import (
     write_aggregate,
 )
 from .board import Board, Row
+from .cluster import check_resources, ray
 from .estimate import duration, seconds_per_iteration, slots, trial_seconds
-from .plan import Trial
 from .prepare import Prepared, is_finished
-from .trial_config import first_step_weights, read_record, write_config
+from .trial_config import first_step_weights, make_job, read_record
 
-try:
-    import ray
-except ImportError:
-    ray = None
-
-ANSWER = 30  # seconds that a Ray cluster has for an answer
 PAUSE = 1.  # seconds between two looks
-STORE = 128 * 2**20  # bytes of shared memory: only names go through it
-NO_ROOM = 'Cannot write '  # how StorageError begins
-
-
-def require_ray() -> None:
-    """Raise :class:`ConfigError` where Ray is not installed."""
-    if ray is None:
-        raise ConfigError("Sweeps run on Ray, which is not installed: pip "
-                          "install 'ray>=2.9', or pip install -e .[ray].")
-
-
-@contextlib.contextmanager
-def connected(address: str | None = None, cpus: int | None = None,
-              gpus: int | None = None) -> Iterator[None]:
-    """Use a Ray cluster, or one of this machine's own.
-
-    Args:
-        address (str, optional): ``auto`` or ``host:port`` of a cluster.
-            Defaults to starting Ray on this machine for the time of the
-            block.
-        cpus (int, optional): CPUs that a Ray of this machine may use.
-            Defaults to all.
-        gpus (int, optional): GPUs that it may use. Defaults to all.
-
-    Raises:
-        ConfigError: If nobody answers at the address.
-    """
-    options = dict(log_to_driver=False, logging_level='ERROR')
-    if address is None:
-        os.environ.setdefault('RAY_USAGE_STATS_ENABLED', '0')
-        options.update(address='local', num_cpus=cpus, num_gpus=gpus,
-                       include_dashboard=False, object_store_memory=STORE)
-    else:
-        check_answers(address)
-        options.update(address=address)
-    ray.init(**options)
-    ray.cloudpickle.register_pickle_by_value(trial_process)
-    try:
-        yield
-    finally:
-        ray.shutdown()
-
-
-def check_answers(address: str) -> None:
-    """Connect for a trial; Ray itself would try for minutes, then exit."""
-    code = ('import ray, sys; ray.init(address=sys.argv[1], '
-            "log_to_driver=False, logging_level='ERROR')")
-    try:
-        done = subprocess.run(
-            [sys.executable, '-c', code, address], timeout=ANSWER,
-            capture_output=True, text=True)
-        reason = done.stderr.strip().rpartition('\n')[2]
-    except subprocess.TimeoutExpired:
-        done, reason = None, f'no answer in {ANSWER} seconds'
-    if done is None or done.returncode:
-        raise ConfigError(
-            f'No Ray cluster answers at {address} ({reason}). Start one with '
-            'ray start --head and give the address that it prints, or leave '
-            '--address out to use this machine.')
+FULL = 'Cannot write '  # how a run's StorageError begins
 
 
 def run_sweep(plan: Prepared, console: Console) -> list[Row]:
@@ -107,44 +33,47 @@ def run_sweep(plan: Prepared, console: Console) -> list[Row]:
         console (Console): Where to show it.
 
     Returns:
-        list[Row]: How every trial ended.
+        list[Row]: How everything ended.
 
     Raises:
         Preempted: If the sweep was asked to stop.
         StorageError: If the disk is full.
     """
     check_resources(plan.sweep.cpus, plan.sweep.gpus)
-    run = _Running(plan, console)
-    write_aggregate(run.aggregate(), plan.folder)
-    with (plan.folder / 'ray.log').open('a') as log, \
-            contextlib.redirect_stdout(log), \
-            _interruptions(), run.board.shown():
-        try:
-            run.submit()
-            while run.refs:
-                run.look()
-        except KeyboardInterrupt:
-            run.stop()
-            raise Preempted('The sweep was asked to stop; running trials '
-                            'have saved where they are. Run the same command '
-                            'to go on.') from None
-        except StorageError:
-            run.stop()
+    running = Running(plan, console)
+    with _full_disks():
+        write_aggregate(running.aggregate(), plan.folder)
+        # what Ray prints would tear the table apart
+        with (plan.folder / 'ray.log').open('a') as log, \
+                contextlib.redirect_stdout(log), _interruptions(), \
+                running.board.shown():
+            try:
+                running.submit()
+                while running.refs:
+                    running.look()
+            except KeyboardInterrupt:
+                running.stop()
+                raise Preempted(
+                    'The sweep was asked to stop; running trials have saved '
+                    'where they are. Run the same command to go on.'
+                ) from None
+            except (OSError, StorageError):
+                running.stop()
+                raise
+    return running.board.rows
+
+
+@contextlib.contextmanager
+def _full_disks() -> Iterator[None]:
+    """Say what to do where the driver itself cannot write."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_ROOM:
             raise
-    return run.board.rows
-
-
-def check_resources(cpus: float, gpus: float) -> None:
-    """Refuse trials that no machine has room for."""
-    nodes = [n['Resources'] for n in ray.nodes() if n['Alive']]
-    if not any(n.get('CPU', 0) >= cpus and n.get('GPU', 0) >= gpus
-               for n in nodes):
-        have = '; '.join(f'{n.get("CPU", 0):g} CPUs and {n.get("GPU", 0):g} '
-                         'GPUs' for n in nodes)
-        raise ConfigError(
-            f'A trial needs {cpus:g} CPUs and {gpus:g} GPUs, but the '
-            f'machines of this Ray have {have}: lower resources, or add a '
-            'machine.')
+        raise StorageError(
+            f'{FULL}{error.filename}: {error.strerror}. Make room and run '
+            'the same command to go on.') from error
 
 
 @contextlib.contextmanager
@@ -160,24 +89,33 @@ def _interruptions() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-class _Running:
-    """The state of a sweep that runs: what Ray has, and the board."""
+class Running:
+    """A sweep that runs: what Ray works on, and how far it is.
+
+    Args:
+        plan (Prepared): The sweep.
+        console (Console): Where to show it.
+    """
 
     def __init__(self, plan: Prepared, console: Console) -> None:
         self.plan = plan
         self.records = dict(plan.records)
         self.refs: dict = {}
-        self.starts = {name: self._attempts(name) for name in plan.configs}
-        score = plan.sweep.select or 'held-out'
-        self.board = Board([self._row(t) for t in plan.trials], score,
-                           console)
-        self.rows = {row.name: row for row in self.board.rows}
+        self.folders = {
+            **{_step_0(key): plan.first_step_folder(key)
+               for key in plan.work.first_steps},
+            **{t.name: plan.trial_folder(t.name) for t in plan.trials}
+        }
+        self.before = {name: self._attempts(name) for name in self.folders}
+        self.rows = {name: self._row(name) for name in self.folders}
+        self.board = Board(list(self.rows.values()),
+                           plan.sweep.select or 'held-out', console)
 
-    def _row(self, trial: Trial) -> Row:
-        record = self.records[trial.name]
+    def _row(self, name: str) -> Row:
+        record = self.records.setdefault(name)
         return Row(
-            trial.name,
-            total=len(self.plan.iterations[trial.name]),
+            name,
+            total=len(self.plan.iterations.get(name, [0])),
             done=len(record.steps) if record else 0,
             state='finished' if is_finished(record) else 'waiting',
             score=held_out_score(record))
@@ -193,39 +131,19 @@ class _Running:
         for key, name in work.first_steps.items():
             cfg = self.plan.configs[name].copy()
             cfg.merge_from_dict({'method.run': 'first'})
-            job = self._job(cfg, self.plan.first_step_folder(key))
-            first[key] = run.options(name=f'step 0 {key}').remote(job)
+            job = make_job(cfg, self.folders[_step_0(key)], sweep)
+            first[key] = run.options(name=_step_0(key)).remote(job)
+            self.refs[first[key]] = _step_0(key)
         for name in work.trials:
             cfg = self.plan.configs[name].copy()
             source = work.start_from.get(name)
             if source is not None:
                 cfg.start_from = first_step_weights(
-                    self.plan.trial_folder(source)
-                    if source in self.plan.configs else
+                    self.folders.get(source) or
                     self.plan.first_step_folder(source))
-            job = self._job(cfg, self.plan.trial_folder(name))
+            job = make_job(cfg, self.folders[name], sweep)
             ref = run.options(name=name).remote(job, first.get(source))
             self.refs[ref] = name
-
-    def _job(self, cfg, folder: Path) -> dict:
-        folder = folder.absolute()
-        cfg.work_dir = str(folder)
-        if cfg.get('start_from'):
-            cfg.start_from = os.path.abspath(cfg.start_from)
-        write_config(cfg, folder / 'config.py')
-        sweep = self.plan.sweep
-        processes = max(int(sweep.gpus), 1)
-        command = [str(MIM / 'tools' / 'train.py'),
-                   str(folder / 'config.py'), '--resume']
-        if processes > 1:
-            command = ['-m', 'torch.distributed.run', '--standalone',
-                       f'--nproc_per_node={processes}', *command,
-                       '--launcher', 'pytorch']
-        threads = max(int(sweep.cpus / processes), 1)
-        own = {k: v for k, v in os.environ.items()
-               if k.startswith('MMSEG_SPWC_')}
-        return dict(folder=str(folder), command=command, cwd=os.getcwd(),
-                    env=dict(own, OMP_NUM_THREADS=str(threads)))
 
     def look(self) -> None:
         """See what has changed, and tell it."""
@@ -239,7 +157,7 @@ class _Running:
         if ready:
             write_aggregate(self.aggregate(), self.plan.folder)
         for row in self.board.rows:
-            if row.reason.startswith(NO_ROOM):
+            if row.reason.startswith(FULL):
                 raise StorageError(
                     f'{row.name}: {row.reason.partition(" Make room")[0]} '
                     'The sweep has stopped; make room and run the same '
@@ -248,16 +166,16 @@ class _Running:
     def _renew(self, name: str) -> None:
         row = self.rows[name]
         with contextlib.suppress(RecordError):
-            self.records[name] = read_record(self.plan.trial_folder(name))
+            self.records[name] = read_record(self.folders[name])
         record = self.records[name]
         row.done = len(record.steps) if record else 0
         row.score = held_out_score(record)
-        row.attempt = self._attempts(name) - self.starts[name]
+        row.attempt = self._attempts(name) - self.before[name]
         if row.attempt:
             row.state = 'running'
 
     def _attempts(self, name: str) -> int:
-        path = self.plan.trial_folder(name) / trial_process.ATTEMPTS
+        path = self.folders[name] / trial_process.ATTEMPTS
         try:
             return len(path.read_text().splitlines())
         except OSError:
@@ -272,18 +190,17 @@ class _Running:
         row.reason = reason or ''
 
     def _time_left(self) -> str:
+        iterations = self.plan.iterations
         methods = {t.name: t.method.name for t in self.plan.trials}
-        speeds = seconds_per_iteration(
-            self.records, self.plan.iterations, methods)
+        known = {name: self.records[name] for name in methods}
+        speeds = seconds_per_iteration(known, iterations, methods)
         if not speeds:
             return ''
         seconds = sum(
-            trial_seconds(
-                self.plan.iterations[name],
-                speeds.get(methods[name], speeds[None]),
-                self.records[name].finished_steps
-                if self.records[name] else [])
-            for name in self.refs.values())
+            trial_seconds(iterations[name],
+                          speeds.get(methods[name], speeds[None]),
+                          known[name].finished_steps if known[name] else [])
+            for name in self.refs.values() if name in known)
         have = ray.cluster_resources()
         at_once = slots(self.plan.sweep, have.get('CPU', 0),
                         have.get('GPU', 0))
@@ -308,6 +225,11 @@ class _Running:
             ray.cancel(ref)
         ray.wait(list(self.refs), num_returns=len(self.refs),
                  timeout=trial_process.PATIENCE)
+
+
+def _step_0(key: str) -> str:
+    """What the board calls a shared step 0."""
+    return f'step 0 {key}'
 
 
 def _outcome(ref) -> str | None:

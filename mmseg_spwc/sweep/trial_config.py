@@ -1,8 +1,9 @@
-"""From a trial to the config that is trained, and what can be told of it."""
+"""From a trial to its config, its process, and what is known of it."""
 import argparse
 import difflib
 import hashlib
 import json
+import os
 import pprint
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from mmengine.config import Config
 from mmengine.registry import init_default_scope
 
+from mmseg_spwc.cli import MIM
 from mmseg_spwc.engine.launch import load_config
 from mmseg_spwc.engine.open_record import PLACES, config_hash
 from mmseg_spwc.engine.optim import Consolidated
@@ -22,7 +24,7 @@ from mmseg_spwc.registry import HOOKS, OPTIM_WRAPPERS
 from mmseg_spwc.utils.files import write_text
 
 from .plan import Trial
-from .sweep_file import SELECT
+from .sweep_file import SELECT, Sweep
 
 
 def trial_config(trial: Trial, folder: Path) -> Config:
@@ -114,18 +116,27 @@ def first_step_key(cfg: Config) -> str | None:
     with input_errors('config'):
         step = step_config(cfg, runner.scenario, 0).to_dict()
         step['custom_hooks'] = [
-            hook for hook in step['custom_hooks']
-            if getattr(HOOKS.build(dict(hook)), 'trains_first_step', True)
+            hook for hook in step['custom_hooks'] if _trains(hook)
         ]
-    kind = OPTIM_WRAPPERS.get(step['optim_wrapper']['type'])
-    step['optim_wrapper']['type'] = next(
-        base for base in kind.__mro__
-        if not issubclass(base, Consolidated)).__name__
+    wrapper = step['optim_wrapper']
+    wrapper['type'] = _without_penalty(wrapper.get('type', 'OptimWrapper'))
     facts = {k: v for k, v in step.items() if k not in PLACES}
     facts = _replace(facts, runner.scenario.to_dict(),
                      runner.scenario.base_hash)
     text = json.dumps(facts, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _trains(hook: Mapping) -> bool:
+    """Whether a hook takes part in the training of step 0."""
+    hook = {k: v for k, v in hook.items() if k != 'priority'}
+    return getattr(HOOKS.build(hook), 'trains_first_step', True)
+
+
+def _without_penalty(kind: str) -> str:
+    """The optimiser wrapper that does the same where nothing is held."""
+    return next(base for base in OPTIM_WRAPPERS.get(kind).__mro__
+                if not issubclass(base, Consolidated)).__name__
 
 
 def _replace(value: object, old: object, new: object) -> object:
@@ -168,6 +179,30 @@ def write_config(cfg: Config, path: Path) -> None:
         for key, value in cfg.to_dict().items()
     ]
     write_text(path, '\n'.join(lines) + '\n')
+
+
+def make_job(cfg: Config, folder: Path, sweep: Sweep) -> dict:
+    """Write the config of a trial; return what its process needs.
+
+    A trial with several GPUs gets one process for each of them.
+    """
+    folder = folder.absolute()
+    cfg.work_dir = str(folder)
+    if cfg.get('start_from'):
+        cfg.start_from = os.path.abspath(cfg.start_from)
+    write_config(cfg, folder / 'config.py')
+    processes = max(int(sweep.gpus), 1)
+    command = [str(MIM / 'tools' / 'train.py'), str(folder / 'config.py'),
+               '--resume']
+    if processes > 1:
+        command = ['-m', 'torch.distributed.run', '--standalone',
+                   f'--nproc_per_node={processes}', *command,
+                   '--launcher', 'pytorch']
+    own = {k: v for k, v in os.environ.items()
+           if k.startswith('MMSEG_SPWC_')}
+    threads = max(int(sweep.cpus / processes), 1)
+    return dict(folder=str(folder), command=command, cwd=os.getcwd(),
+                env=dict(own, OMP_NUM_THREADS=str(threads)))
 
 
 def first_step_weights(folder: Path) -> str:

@@ -165,6 +165,15 @@ def test_training_once_on_everything_is_joints_last_step(run, tmp_path):
     assert same(weights(cfg), weights(joint))
 
 
+def test_the_first_step_can_be_trained_alone(run):
+    cfg, record = run('finetune', method__run='first')
+    whole, full = run('finetune')
+    assert record.finished_steps == [0]
+    assert record.content['status'] == 'finished'
+    assert record.step(0)['kpi'] == full.step(0)['kpi']
+    assert same(weights(cfg, 0), weights(whole, 0))
+
+
 def test_ewc_forgets_less_than_finetuning(run):
     plain, ewc = (
         run(m, train_cfg__max_epochs=6)[1].content['summary']

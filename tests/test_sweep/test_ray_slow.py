@@ -1,10 +1,14 @@
 """Sweeps on a real Ray on this machine."""
+import contextlib
 import json
 import os
 import re
+import shutil
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -16,6 +20,12 @@ from mmseg_spwc.record import Record
 pytest.importorskip('ray', reason='sweeps need Ray: pip install -e .[ray]')
 pytestmark = pytest.mark.slow
 SLOW = {**TINY, 'train_cfg.max_epochs': 60}  # long enough to be killed
+
+
+@pytest.fixture(autouse=True)
+def no_courtesy(monkeypatch):
+    """Ray's workers are nice to other programs, such as other tests."""
+    monkeypatch.setenv('RAY_worker_niceness', '0')
 
 
 def command(sweep: Path, *options) -> list:
@@ -278,3 +288,52 @@ def test_more_than_there_is(tmp_path):
     done = run(sweep)
     assert done.returncode == 2
     assert 'A trial needs 1 CPUs and 64 GPUs' in done.stderr
+
+
+@pytest.fixture
+def two_nodes():
+    """A Ray cluster of two nodes, both on this machine, one CPU each."""
+    temp = tempfile.mkdtemp(prefix='ray')  # sockets need a short path
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        address = f'127.0.0.1:{probe.getsockname()[1]}'
+    start = [sys.executable, '-m', 'ray.scripts.scripts', 'start', '--block',
+             '--num-cpus=1', '--disable-usage-stats',
+             '--object-store-memory=100000000']
+    nodes = [
+        subprocess.Popen(
+            [*start, *options], stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True)
+        for options in (
+            ['--head', f'--port={address.rpartition(":")[2]}',
+             f'--temp-dir={temp}', '--include-dashboard=false'],
+            [f'--address={address}'])
+    ]
+    yield address, nodes
+    for node in nodes:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(node.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            node.wait(20)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(node.pid, signal.SIGKILL)
+        node.wait()
+    shutil.rmtree(temp, ignore_errors=True)
+
+
+def test_a_cluster_that_loses_a_node(tmp_path, two_nodes):
+    """Trials of the lost node go on at the other one."""
+    address, nodes = two_nodes
+    sweep = write_sweep(
+        tmp_path / 's.py', cfg_options=SLOW,
+        methods=dict(finetune=leaf('finetune'), si=leaf('si')))
+    folders = [trial(sweep, f'{n}_2_seed0') for n in ('finetune', 'si')]
+    with subprocess.Popen(
+            [*command(sweep)[:-2], '--address', address], cwd=ROOT, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as driver:
+        wait_for(lambda: all(map(training, folders)), 'two trials at once')
+        os.killpg(nodes[1].pid, signal.SIGKILL)
+        said, _ = driver.communicate(timeout=500)
+    assert driver.returncode == 0, said
+    assert sorted(map(attempts, folders)) == [1, 2]
+    assert all(r['finished'] for r in result(sweep)['runs'])

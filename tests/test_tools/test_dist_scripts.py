@@ -75,10 +75,28 @@ def test_slurm_train(call):
     assert words == [
         '--partition=part', '--job-name=my job', '--gres=gpu:4',
         '--ntasks=4', '--ntasks-per-node=4', '--cpus-per-task=5',
-        '--kill-on-bad-exit=1', '--time=1:00', '--nodes=1', 'python', '-u',
+        '--wait=60', '--time=1:00', '--nodes=1', 'python', '-u',
         str(TOOLS / 'train.py'), 'c.py', '--launcher', 'slurm', '--resume']
     words = call('slurm_train.sh', 'part', 'job', 'c.py').stdout.splitlines()
     assert '--ntasks=8' in words and '--ntasks-per-node=8' in words
+
+
+def test_slurm_nodes_without_gpus(call):
+    done = call('slurm_train.sh', 'part', 'job', 'c.py', GPUS='0', TASKS='3')
+    words = done.stdout.splitlines()
+    assert '--ntasks=3' in words and '--cpus-per-task=5' in words
+    assert not any(w.startswith('--gres') for w in words)
+    done = call('slurm_train.sh', 'part', 'job', 'c.py', GPUS='0')
+    assert done.returncode == 2 and 'needs TASKS=N' in done.stderr
+
+
+def test_processes_of_a_slurm_job_meet_at_a_port_of_their_own(call, tmp_path):
+    (tmp_path / 'srun').write_text('#!/bin/sh\necho $MASTER_PORT\n')
+    ports = {int(call('slurm_train.sh', 'part', 'job', 'c.py').stdout)
+             for _ in range(8)}
+    assert len(ports) > 1 and all(20000 <= p < 30000 for p in ports)
+    done = call('slurm_train.sh', 'part', 'job', 'c.py', PORT='1234')
+    assert done.stdout == '1234\n'
 
 
 def test_a_word_list_may_hold_a_star(call):

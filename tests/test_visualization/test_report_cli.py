@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from made_records import classification, segmentation, write
 
+from mmseg_spwc.sweep.aggregate import aggregate, write_aggregate
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -35,6 +37,30 @@ def test_bad_records_are_left_out(tool, tmp_path):
     assert 'is not JSON' in page.read_text()
     # the made config has no network: the page says why images are absent
     assert 'RCIL: no images (' in page.read_text()
+
+
+def test_a_sweep_stands_for_its_best_runs(tool, tmp_path):
+    runs = []
+    for method, setting, seed, score in (
+            ('EWC', 1, 0, .5), ('EWC', 2, 0, .7), ('MAS', 1, 0, .6)):
+        name = f'{method}{setting}'
+        write(classification(method, seed), tmp_path / 'trials' / name)
+        runs.append(dict(
+            name=name, group=name, method=method, scenario='',
+            setting={'hook.<k>': setting}, seed=seed,
+            folder=f'trials/{name}', finished=True, held_out=score,
+            test=score / 10, wall_time=1., attempts=1, reason=''))
+    write_aggregate(aggregate('<mine>', 'held-out accuracy', runs), tmp_path)
+    page = tmp_path / 'report.html'
+    code, said = tool('tools/report.py', tmp_path, '-o', page)
+    assert code == 0, said.err
+    text = page.read_text()
+    assert 'Sweep &lt;mine&gt;' in text and '<mine>' not in text
+    assert 'hook.&lt;k&gt;=2' in text
+    assert text.count('class="best"') == 2
+    assert '>7.0<' in text and '>5.0<' not in text  # test of the best alone
+    assert f'{tmp_path}/trials/EWC2' in text
+    assert f'{tmp_path}/trials/EWC1' not in text
 
 
 def test_no_readable_record_is_an_error(tool, tmp_path):
