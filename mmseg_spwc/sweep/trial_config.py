@@ -42,8 +42,7 @@ def trial_config(trial: Trial, folder: Path) -> Config:
         config=trial.method.config,
         cfg_options=trial.options,
         work_dir=str(folder))
-    cfg = load_config(args)
-    plain = cfg.to_dict()
+    plain = load_config(args).to_dict()
     for key in trial.setting:
         if not _has(plain, key):
             near = difflib.get_close_matches(key, list(_keys(plain)), 1)
@@ -52,9 +51,8 @@ def trial_config(trial: Trial, folder: Path) -> Config:
                 f'The grid varies {key!r}, which {trial.method.config} does '
                 f'not have{hint}. If it shall be new, give it a value in '
                 'cfg_options first.')
-    with input_errors(f'grid of {trial.name}'):
-        cfg.merge_from_dict(trial.setting)
-    return cfg
+    args.cfg_options = {**trial.options, **trial.setting}
+    return load_config(args)
 
 
 def _has(cfg: Mapping, key: str) -> bool:

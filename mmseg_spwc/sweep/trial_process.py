@@ -19,6 +19,7 @@ LOG = 'train.log'
 ATTEMPTS = 'attempts.txt'
 STOPPED = 75  # the run was asked to stop and can go on
 MEND = (2, 3, 4)  # codes of a run that would end in the same way again
+PAUSE = 0.2  # seconds between two looks
 PATIENCE = 60  # seconds for an earlier process to end
 
 
@@ -54,7 +55,9 @@ def run_trial(job: dict, first_step: str | None = None) -> str | None:
             env=dict(os.environ, **job['env']), start_new_session=True,
             preexec_fn=_die_with_parent)
         try:
-            code = process.wait()
+            while process.poll() is None:
+                time.sleep(PAUSE)  # Ray can only interrupt Python
+            code = process.returncode
         except BaseException:  # the driver cancels
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGTERM)

@@ -1,4 +1,5 @@
 """What is decided and found wrong before a sweep begins."""
+import argparse
 import json
 
 import pytest
@@ -6,6 +7,7 @@ from mmengine.config import Config
 from small_sweeps import ROOT, STRENGTH, leaf, write_sweep
 
 from mmseg_spwc.engine import ContinualRunner
+from mmseg_spwc.engine.launch import load_config
 from mmseg_spwc.engine.open_record import config_hash
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.sweep.dry_run import describe
@@ -85,8 +87,8 @@ def test_trials_run_what_the_file_says(plan, tmp_path):
     assert set(found.iterations['ewc_3_strength=3_seed4']) == {0, 1, 2}
     path = tmp_path / 'config.py'
     write_config(cfg, path)
-    again = Config.fromfile(path)
-    assert again.to_dict() == cfg.to_dict()
+    assert Config.fromfile(path).to_dict() == cfg.to_dict()
+    again = load_config(argparse.Namespace(config=str(path)))
     assert config_hash(again) == config_hash(cfg)
 
 
