@@ -91,7 +91,7 @@ def load_config(args: Namespace) -> Config:
     Returns:
         Config: The config of the sequence.
     """
-    cfg = _read(args.config)
+    cfg = read_config(args.config)
     name = Path(args.config).stem
     scenario = _apply(cfg, _options(args, cfg))
     if not cfg.get('runner_type'):
@@ -112,10 +112,19 @@ def load_config(args: Namespace) -> Config:
     return cfg
 
 
-def _read(path: str) -> Config:
+def config_path(path: str) -> str:
+    """Where a config is, if it is named as one of the package's own."""
     package, inside, name = path.partition('mmseg_spwc::')
-    if inside and not package:
-        path = os.path.join(CONFIGS, name)
+    return os.path.join(CONFIGS, name) if inside and not package else path
+
+
+def read_config(path: str) -> Config:
+    """Read a config as it is.
+
+    Raises:
+        ConfigError: If there is none, or it cannot be read.
+    """
+    path = config_path(path)
     if not Path(path).is_file():
         raise ConfigError(f'There is no config at {path}.{_nearest(path)}')
     try:

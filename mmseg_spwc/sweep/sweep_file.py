@@ -24,9 +24,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
 
-from mmengine.config import Config
-
-from mmseg_spwc.compat import CONFIGS
+from mmseg_spwc.engine.launch import config_path, read_config
 from mmseg_spwc.errors import ConfigError
 
 KEYS = ('methods', 'scenarios', 'seeds', 'grid', 'cfg_options', 'select',
@@ -71,22 +69,15 @@ class Sweep:
     work_dir: str
 
 
-def read_sweep(path: str | Path) -> Sweep:
+def read_sweep(path: str) -> Sweep:
     """Read and check a sweep file.
 
     Raises:
         ConfigError: If it is missing, cannot be read, or has a wrong key or
             value.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise ConfigError(f'There is no sweep at {path}.')
-    try:
-        given = Config.fromfile(path).to_dict()
-    except Exception as error:  # a config is a program: it may raise any
-        raise ConfigError(f'{path} cannot be read ({type(error).__name__}: '
-                          f'{error}): correct it.') from error
-    return parse_sweep(given, path)
+    cfg = read_config(str(path))
+    return parse_sweep(cfg.to_dict(), Path(cfg.filename))
 
 
 def parse_sweep(given: Mapping, path: Path) -> Sweep:
@@ -132,8 +123,8 @@ def _method(name: str, value: object, given: Mapping,
         raise ConfigError(f'{where} has no config: give its path, or '
                           'dict(config=..., grid=...).')
     check_names(value, METHOD_KEYS, where)
-    path = _find(value['config'], folder)
-    if not path.is_file():
+    path = os.path.normpath(folder / config_path(value['config']))
+    if not Path(path).is_file():
         raise ConfigError(f'{where}: there is no config at {path}; paths '
                           'start at the folder of the sweep file.')
     grid = {**_dict(given, 'grid'), **_dict(value, 'grid')}
@@ -145,14 +136,7 @@ def _method(name: str, value: object, given: Mapping,
             raise ConfigError(f'The grid of {where} varies {key!r}: use '
                               f'{TAKEN[key.partition(".")[0]]} for that.')
     options = {**_dict(given, 'cfg_options'), **_dict(value, 'cfg_options')}
-    return Method(name, str(path), grid, options, value.get('step_0'))
-
-
-def _find(config: str, folder: Path) -> Path:
-    package, mark, name = config.partition('::')
-    if mark and package == 'mmseg_spwc':  # as in _base_
-        return Path(CONFIGS, name)
-    return Path(os.path.normpath(folder / config))
+    return Method(name, path, grid, options, value.get('step_0'))
 
 
 def _scenario(value: object) -> dict:

@@ -88,7 +88,7 @@ def test_mistakes(sweep_file, text, message):
 
 
 def test_missing_file(tmp_path):
-    with pytest.raises(ConfigError, match='There is no sweep at .*x.py'):
+    with pytest.raises(ConfigError, match='There is no config at .*x.py'):
         read_sweep(tmp_path / 'x.py')
 
 
@@ -96,3 +96,5 @@ def test_configs_of_the_package_are_named_as_bases_are(sweep_file):
     leaf = 'classification/ewc/ewc_mlp_permuted-digits.py'
     sweep = read_sweep(sweep_file(f"methods = dict(a='mmseg_spwc::{leaf}')"))
     assert sweep.methods[0].config.endswith(leaf)
+    example = read_sweep('mmseg_spwc::sweeps/digits.py')
+    assert example.name == 'digits' and len(example.methods) == 3

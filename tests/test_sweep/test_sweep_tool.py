@@ -1,23 +1,26 @@
-"""tools/sweep.py as a user types it, without Ray."""
-import os
-import subprocess
+"""tools/sweep.py as it is called, where Ray is not installed."""
+import runpy
 import sys
 
 import pytest
 from small_sweeps import ROOT, leaf, write_sweep
 
+from mmseg_spwc.sweep import cluster
+
 
 @pytest.fixture
-def tool(tmp_path):
-    """Run the tool where Ray is not installed."""
-    (tmp_path / 'ray.py').write_text('raise ImportError')
-    path = f'{tmp_path}:{ROOT}:{os.environ.get("PYTHONPATH", "")}'
+def tool(monkeypatch, capsys):
+    """Call the tool in this process; return its exit code and its words."""
 
     def call(*words):
-        return subprocess.run(
-            [sys.executable, ROOT / 'tools/sweep.py', *words], cwd=tmp_path,
-            env=dict(os.environ, PYTHONPATH=path), capture_output=True,
-            text=True, timeout=120)
+        monkeypatch.setattr(cluster, 'ray', None)
+        monkeypatch.setattr(sys, 'argv', ['sweep.py', *map(str, words)])
+        main = runpy.run_path(str(ROOT / 'tools/sweep.py'))['main']
+        try:
+            code = main()
+        except SystemExit as stopped:
+            code = stopped.code
+        return code, capsys.readouterr()
 
     return call
 
@@ -25,9 +28,9 @@ def tool(tmp_path):
 def test_without_ray_one_sentence_and_a_command(tool, tmp_path):
     sweep = write_sweep(tmp_path / 's.py',
                         methods=dict(finetune=leaf('finetune')))
-    done = tool(sweep)
-    assert done.returncode == 2 and done.stdout == ''
-    assert done.stderr == (
+    code, said = tool(sweep)
+    assert code == 2 and said.out == ''
+    assert said.err == (
         "error: Sweeps run on Ray, which is not installed: pip install "
         "'ray>=2.9', or pip install -e .[ray].\n")
     assert not (tmp_path / 'sweep').exists()
@@ -36,16 +39,25 @@ def test_without_ray_one_sentence_and_a_command(tool, tmp_path):
 def test_a_dry_run_needs_no_ray_and_writes_nothing(tool, tmp_path):
     sweep = write_sweep(tmp_path / 's.py',
                         methods=dict(finetune=leaf('finetune')))
-    done = tool(sweep, '--dry-run')
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith('finetune_2_seed0 ')
+    code, said = tool(sweep, '--dry-run')
+    assert code == 0, said.err
+    assert said.out.startswith('finetune_2_seed0 ')
     assert not (tmp_path / 'sweep').exists()
 
 
 def test_a_misspelt_name_is_told_in_one_sentence(tool, tmp_path):
     sweep = write_sweep(tmp_path / 's.py', seed=[1],
                         methods=dict(finetune=leaf('finetune')))
-    done = tool(sweep)
-    assert done.returncode == 2 and 'Traceback' not in done.stderr
-    assert "Unknown name 'seed'" in done.stderr
-    assert "did you mean 'seeds'" in done.stderr
+    code, said = tool(sweep)
+    assert code == 2
+    assert "Unknown name 'seed'" in said.err
+    assert "did you mean 'seeds'" in said.err
+
+
+def test_the_example_can_be_run(tool, tmp_path):
+    """What the README shows."""
+    code, said = tool(ROOT / 'configs/sweeps/digits.py', '--dry-run',
+                      '--work-dir', tmp_path / 'w')
+    assert code == 0, said.err
+    assert '10 of 10 trials to run' in said.out
+    assert said.out.count(' shared ') == 2

@@ -9,6 +9,7 @@ import threading
 import time
 
 import pytest
+from small_sweeps import ROOT
 
 from mmseg_spwc.sweep.trial_process import (
     free_the_folder,
@@ -57,7 +58,8 @@ def test_a_process_dies_with_its_worker(tmp_path):
     """A worker that is killed leaves nobody behind who holds the folder."""
     code = f'''
 import sys
-from mmseg_spwc.sweep.trial_process import run_trial
+sys.path.insert(0, {str(ROOT / "mmseg_spwc/sweep")!r})  # no torch
+from trial_process import run_trial
 run_trial(dict(folder={str(tmp_path)!r}, cwd={str(tmp_path)!r}, env={{}},
                command=['-c', 'import os, time; print(os.getpid(), '
                         'flush=True); time.sleep(600)']))
