@@ -157,25 +157,30 @@ def test_a_killed_trial_goes_on_where_it_was(tmp_path):
     assert summary(folder) == summary(trial(whole, 'ewc_2_seed0'))
 
 
-def test_a_failing_trial_does_not_stop_the_others(tmp_path):
-    (tmp_path / 'broken_hook.py').write_text('''
-from mmengine.hooks import Hook
-from mmengine.registry import HOOKS
+def with_hook(folder: Path, method: str, body: str) -> dict:
+    """A sweep in whose config a hook does harm; options to run it with."""
+    (folder / 'harm.py').write_text(
+        'import resource\n'
+        'from mmengine.hooks import Hook\n'
+        'from mmengine.registry import HOOKS\n\n'
+        '@HOOKS.register_module()\n'
+        f'class Harm(Hook):\n    def {method}(self, runner):\n'
+        f'        {body}\n')
+    (folder / 'harmed.py').write_text(
+        f'_base_ = {leaf("finetune")!r}\n'
+        "custom_imports = dict(imports=['mmseg_spwc.classification', "
+        "'harm'])\ncustom_hooks = [dict(type='Harm')]\n")
+    path = f'{folder}:{os.environ.get("PYTHONPATH", "")}'
+    return dict(env=dict(os.environ, PYTHONPATH=path))
 
-@HOOKS.register_module()
-class Broken(Hook):
-    def after_train_epoch(self, runner):
-        raise RuntimeError('broken on purpose')
-''')
-    broken = {'custom_imports.imports': [
-        'mmseg_spwc.classification', 'broken_hook'],
-        'custom_hooks': [dict(type='mmengine.Broken')]}
+
+def test_a_failing_trial_does_not_stop_the_others(tmp_path):
+    options = with_hook(tmp_path, 'after_train_epoch',
+                        "raise RuntimeError('broken on purpose')")
     sweep = write_sweep(
         tmp_path / 's.py', retries=1, methods=dict(
-            bad=dict(config=leaf('finetune'), cfg_options=broken),
-            finetune=leaf('finetune'), si=leaf('si')))
-    path = f'{tmp_path}:{os.environ.get("PYTHONPATH", "")}'
-    done = run(sweep, env=dict(os.environ, PYTHONPATH=path))
+            bad='harmed.py', finetune=leaf('finetune'), si=leaf('si')))
+    done = run(sweep, **options)
     assert done.returncode == 1
     assert 'failed: bad_2_seed0: RuntimeError: broken on purpose (' in \
         done.stderr
@@ -244,25 +249,13 @@ def test_two_drivers_on_one_folder(tmp_path):
 
 
 def test_a_full_disk_stops_the_sweep(tmp_path):
-    (tmp_path / 'small_disk.py').write_text('''
-import resource
-from mmengine.hooks import Hook
-from mmengine.registry import HOOKS
-
-@HOOKS.register_module()
-class SmallDisk(Hook):
-    def before_train(self, runner):
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-''')
-    small = {'custom_imports.imports': [
-        'mmseg_spwc.classification', 'small_disk'],
-        'custom_hooks': [dict(type='mmengine.SmallDisk')]}
+    options = with_hook(
+        tmp_path, 'before_train',
+        'resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))')
     sweep = write_sweep(
-        tmp_path / 's.py', resources=dict(cpus=2), methods=dict(
-            a=dict(config=leaf('finetune'), cfg_options=small),
-            b=leaf('si')))
-    path = f'{tmp_path}:{os.environ.get("PYTHONPATH", "")}'
-    done = run(sweep, env=dict(os.environ, PYTHONPATH=path))
+        tmp_path / 's.py', resources=dict(cpus=2),
+        methods=dict(a='harmed.py', b=leaf('si')))
+    done = run(sweep, **options)
     assert done.returncode == 2
     told = done.stderr.strip().splitlines()[-1]
     assert told.startswith('error: a_2_seed0: Cannot write ')
