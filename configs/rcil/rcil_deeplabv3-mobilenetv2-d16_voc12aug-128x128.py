@@ -5,17 +5,10 @@ _base_ = [
     '../_base_/methods/rcil.py',
     '../_base_/default_runtime.py',
 ]
-# steps of a hundred images are too short for the published settings
-# (docs/results/voc128.md): less distillation, frozen norms, and new classes
-# that do not start as twins of the background
-method = dict(
-    later=dict(
-        model=dict(
-            frozen_norm='.',
-            losses=dict(
-                # every image of a step shows its class, few of a test do
-                pixel=dict(new_offset=1.),
-                kd=dict(loss_weight=20.))),
-        optim_wrapper=dict(
-            paramwise_cfg=dict(custom_keys={'conv_seg': dict(lr_mult=3.)})),
-        hooks=dict(transition=dict(classifier_init='zero'))))
+# steps of a hundred images need other settings (docs/results/voc128.md)
+method = dict(later=dict(
+    model=dict(frozen_norm='.', losses=dict(
+        pixel=dict(new_offset=1.), kd=dict(loss_weight=20.))),
+    hooks=dict(transition=dict(classifier_init='zero')),
+    optim_wrapper=dict(paramwise_cfg=dict(
+        custom_keys={'conv_seg': dict(lr_mult=3.)}))))

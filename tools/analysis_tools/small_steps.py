@@ -40,7 +40,7 @@ def cache_features(config: str, checkpoint: str) -> dict:
 
     Returns:
         dict: ``train`` and ``test`` with ``features`` (N, D, h, w) in half
-        precision and raw ``labels`` (N, 4 h, 4 w); ``classes``, the ids of
+        precision and raw ``labels`` (N, 2 h, 2 w); ``classes``, the ids of
         each step; and ``classifier``, the weights of step 0's.
     """
     from argparse import Namespace
@@ -84,7 +84,7 @@ def _pass(model, config: dict, size: int = 32) -> dict:
             model.decode_head.forward(model.extract_feat(batch['inputs']))
             labels += [s.gt_sem_seg.data[0] for s in batch['data_samples']]
     features = torch.cat(features)
-    step = labels[0].shape[-1] // (4 * features.shape[-1])
+    step = labels[0].shape[-1] // (2 * features.shape[-1])
     labels = torch.stack(labels)[:, step // 2::step, step // 2::step]
     model.decode_head.conv_seg._forward_pre_hooks.clear()
     return dict(features=features, labels=labels.to(torch.uint8))
