@@ -1,0 +1,102 @@
+"""Sequences on cached features: the classifiers of a segmentor alone."""
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+SCRIPT = Path(__file__).parents[2] / 'tools/analysis_tools/small_steps.py'
+
+
+@pytest.fixture(scope='module')
+def tool():
+    spec = importlib.util.spec_from_file_location('small_steps', SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def data():
+    """Three old classes, then two; features that tell them apart."""
+    random = torch.Generator().manual_seed(0)
+    centres = 3 * torch.randn(6, 12, generator=random)
+
+    def images(number):
+        labels = torch.zeros(number, 4, 4, dtype=torch.uint8)
+        labels[:, 1:, 2:] = (torch.arange(number) % 6)[:, None, None]
+        labels[0, 0, 0] = 255
+        small = labels[:, 1::2, 1::2].long()
+        features = centres[small] + 0.3 * torch.randn(
+            number, 2, 2, 12, generator=random)
+        return dict(features=features.permute(0, 3, 1, 2).half(),
+                    labels=labels)
+
+    weight = 2 * centres[:4, :, None, None] / 9
+    bias = -(centres[:4]**2).sum(1) / 9
+    return dict(
+        train=images(240), test=images(60), classes=[[1, 2, 3], [4], [5]],
+        classifier={'convs.0.weight': weight, 'convs.0.bias': bias})
+
+
+def test_scores_by_hand(tool, data):
+    sequence = tool.Sequence(data, 0)
+    scores = sequence.score(sequence.test)
+    shown = sequence.test.showing([1, 2, 3])
+    logits = tool.enlarged(sequence.net(shown.features), shown.labels)
+    seen = logits.argmax(1)
+    known = shown.labels != 255
+    for channel in range(4):
+        true = (shown.labels == channel) | (
+            (shown.labels > 3) & known if channel == 0 else False)
+        hits = (seen == channel) & true & known
+        union = ((seen == channel) | true) & known
+        assert scores[channel] == pytest.approx(
+            (hits.sum() / union.sum()).item(), abs=1e-5)
+
+
+def test_a_sequence_learns_and_is_repeatable(tool, data):
+    options = dict(init='zero', lr=0.05, kd=1., batch=8, epochs=20)
+    first = tool.Sequence(data, 3, **options).run()
+    assert tool.Sequence(data, 3, **options).run() == first
+    assert sorted(first['order']) == [4, 5]
+    assert [len(s) for s in first['heldout']] == [4, 5, 6]
+    assert first['test'][-1] > 0.2  # the newest class
+    assert first['v'] == []
+
+
+def test_priorities_change_what_is_kept(tool, data):
+    options = dict(init='zero', lr=0.05)
+    plain = tool.Sequence(data, 1, **options).run()
+    ones = tool.Sequence(
+        data, 1, dict(mu=1., control=1., on='both'), **options).run()
+    assert ones['test'] == plain['test']
+    assert ones['v'] == [[1.] * 4, [1.] * 5]
+    for on in ('pixel', 'distillation'):
+        half = tool.Sequence(
+            data, 1, dict(mu=1., control=0.2, on=on), **options).run()
+        assert half['heldout'] != plain['heldout']
+
+
+def test_unknown_options_are_refused(tool, data):
+    with pytest.raises(ValueError, match="'initial'.*init"):
+        tool.Sequence(data, 0, initial='zero')
+
+
+def test_command_adds_runs_to_a_file(data, tmp_path):
+    torch.save(data, tmp_path / 'features.pt')
+    for seeds in (['0'], ['1', '2']):
+        done = subprocess.run(
+            [sys.executable, str(SCRIPT), 'run',
+             str(tmp_path / 'features.pt'), '--seeds', *seeds, '--options',
+             'init=share', 'share=0.05', 'epochs=1', '--self-paced', 'k=15',
+             'background=keep', 'on=distillation', '--out',
+             str(tmp_path / 'runs.json')], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    runs = json.loads((tmp_path / 'runs.json').read_text())
+    assert [r['seed'] for r in runs] == [0, 1, 2]
+    assert runs[0]['self_paced']['on'] == 'distillation'
+    assert runs[0]['v'][0][0] == 1
