@@ -64,9 +64,9 @@ def table(head: list, body: Iterable[list]) -> str:
 
 def commands(lines: Iterable[str]) -> str:
     """What runs each row, folded away below the table."""
-    listed = ''.join(f'    {line}\n' for line in lines)
-    return ('\n<details><summary>Commands</summary>\n\n'
-            f'{listed}\n</details>\n')
+    listed = '\n'.join(lines)
+    return ('\n<details><summary>Commands</summary>\n<pre>\n'
+            f'{listed}\n</pre>\n</details>\n')
 
 
 def by_mean(key: str) -> Callable:
