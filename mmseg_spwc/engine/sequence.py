@@ -37,7 +37,7 @@ from .step_config import (
     step_config,
     steps_of,
 )
-from .step_runner import StepRunner, free_memory, peak_memory
+from .step_runner import StepRunner, free_memory, frozen_heap, peak_memory
 
 
 @RUNNERS.register_module()
@@ -90,7 +90,7 @@ class ContinualRunner:
         """
         verbose = self.cfg.get('verbose', False)
         with run_lock(self.work_dir), stop_requests(), data_losses(), \
-                shown(verbose):
+                shown(verbose), frozen_heap():
             return self._train_steps()
 
     def _train_steps(self) -> Record:

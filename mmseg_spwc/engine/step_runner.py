@@ -1,7 +1,9 @@
 """MMEngine's Runner for one step of many."""
+import contextlib
 import gc
 import logging
 import resource
+from collections.abc import Iterator
 
 import torch
 from mmengine.logging import MMLogger
@@ -32,6 +34,20 @@ class StepRunner(Runner):
             for kind in type(shared).__mro__:  # one may be its base's too
                 instances = vars(kind).get('_instance_dict', {})
                 instances.pop(shared.instance_name, None)
+
+
+@contextlib.contextmanager
+def frozen_heap() -> Iterator[None]:
+    """Let the garbage collector look through what is made inside only.
+
+    Torch and OpenMMLab make a million objects when they are imported; to
+    look through them after every step takes a quarter of a second.
+    """
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def free_memory() -> None:

@@ -1,10 +1,17 @@
 """What MMEngine keeps of a runner is let go."""
+import gc
 import logging
+import weakref
 
+import torch
 from mmengine.logging import MessageHub, MMLogger
 from mmengine.visualization import Visualizer
 
-from mmseg_spwc.engine.step_runner import StepRunner
+from mmseg_spwc.engine.step_runner import (
+    StepRunner,
+    free_memory,
+    frozen_heap,
+)
 
 
 class SomeVisualizer(Visualizer):
@@ -38,3 +45,32 @@ def test_a_runner_is_forgotten_and_others_are_not(tmp_path):
     assert 'the end' in (tmp_path / 'done.log').read_text()
     assert kept('other') == [True] * 4
     other.release()
+
+
+def test_peaks_on_a_gpu_are_counted_anew(monkeypatch):
+    called = []
+    monkeypatch.setattr(torch.cuda, 'is_available', lambda: True)
+    for name in ('empty_cache', 'reset_peak_memory_stats'):
+        monkeypatch.setattr(torch.cuda, name,
+                            lambda name=name: called.append(name))
+    free_memory()
+    assert called == ['empty_cache', 'reset_peak_memory_stats']
+
+
+class Cycle:
+
+    def __init__(self):
+        self.itself = self
+
+
+def test_only_what_a_sequence_makes_is_looked_through():
+    old = Cycle()
+    with frozen_heap():
+        assert gc.get_freeze_count() > 1000
+        new = weakref.ref(Cycle())
+        free_memory()
+        assert new() is None  # a finished step's rubbish is found
+    assert gc.get_freeze_count() == 0
+    old = weakref.ref(old)
+    free_memory()
+    assert old() is None

@@ -10,6 +10,8 @@ depends on whether there are GPUs: print it where it will run.
 import argparse
 import sys
 
+from mmengine.config import Config
+
 from mmseg_spwc.engine.config_keys import check_keys
 from mmseg_spwc.engine.launch import add_options, load_config
 from mmseg_spwc.engine.step_config import scenario_of, step_config
@@ -36,7 +38,7 @@ def main() -> int:
             with input_errors('scenario'):
                 cfg = step_config(cfg, scenario_of(cfg), args.step,
                                   args.world_size)
-        print(cfg.pretty_text)
+        print(Config(cfg.to_dict()).pretty_text)  # laid out by yapf
     return 0
 
 
