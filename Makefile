@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest -n 2 --dist worksteal
 export OMP_WAIT_POLICY ?= PASSIVE
 PINS := requirements/pinned.txt
 
-.PHONY: demo test test-slow lint bench docs env clean
+.PHONY: demo test test-slow lint bench bench-peers docs env clean
 
 # three methods from one shared step 0; a second call goes on where it stopped
 demo: $(ENV)
@@ -25,8 +25,13 @@ test-slow: $(ENV)
 lint: $(ENV)
 	$(PY) -m ruff check .
 
+# all benchmarks, into docs/benchmarks.md; BENCH='--data-root MNIST' for real MNIST
 bench: $(ENV)
-	@for file in benchmarks/[!_]*.py; do echo "== $$file"; $(PY) $$file || exit 1; done
+	$(PY) benchmarks $(BENCH)
+
+# other toolkits to compare with, in a folder of their own; torch is ours
+bench-peers: $(ENV)
+	$(PY) -m pip install --quiet --no-deps --upgrade --target benchmarks/.peers -r benchmarks/peers.txt
 
 # the documentation as a site, in site/; fails on a broken link
 docs: $(ENV)

@@ -1,6 +1,6 @@
 """A training step with EWC: ours against Avalanche's EWC plugin.
 
-    pip install avalanche-lib
+    make bench-peers
     python benchmarks/ewc_step.py [--tasks 1 10 50 100]
 
 Both sides train the Permuted-MNIST network (574 410 parameters) on the same
@@ -9,23 +9,20 @@ penalty, SGD step. Ours should be flat within 5 %, and 3 times (10 tasks) and
 10 times (50 tasks) as fast.
 """
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
 import torch
-from _sides import leave_out, medians, mnist_mlp
+from _avalanche import need_avalanche
+from _sides import Row, medians, mnist_mlp, report
 from torch import Tensor, nn
 from torch.nn import functional
 
 from mmseg_spwc.consolidation import QuadraticPenalty
+from mmseg_spwc.consolidation.updates import GradientUpdate
 from mmseg_spwc.engine.optim import ConsolidatedOptimWrapper
 
-try:
-    from avalanche.training.plugins import EWCPlugin
-    from avalanche.training.utils import ParamData
-except ImportError:
-    leave_out('it needs `pip install avalanche-lib`.')
-
+AIMS = {10: 3, 50: 10}  # times as fast, by number of past tasks
 Task = tuple[dict[str, Tensor], dict[str, Tensor]]
 
 
@@ -51,12 +48,16 @@ def ours(tasks: list[Task], images: Tensor, labels: Tensor) -> Callable:
     for importances, anchors in tasks:
         penalty.add(1., importances, anchors)
     wrapper = ConsolidatedOptimWrapper(optimizer=sgd(model))
-    wrapper.hold(dict(model.named_parameters()), penalty)
+    update = GradientUpdate()
+    update.attach(penalty, wrapper.optimizer)
+    wrapper.hold(dict(model.named_parameters()), update)
     return lambda: wrapper.update_params(
         functional.cross_entropy(model(images), labels))
 
 
 def avalanche(tasks: list[Task], images: Tensor, labels: Tensor) -> Callable:
+    from avalanche.training.plugins import EWCPlugin
+    from avalanche.training.utils import ParamData
     model = network()
     optimizer = sgd(model)
     plugin = EWCPlugin(ewc_lambda=1., mode='separate')
@@ -80,29 +81,30 @@ def avalanche(tasks: list[Task], images: Tensor, labels: Tensor) -> Callable:
     return step
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument('--tasks', type=int, nargs='+',
-                        default=[1, 10, 50, 100])
-    parser.add_argument('--repeats', type=int, default=60)
-    args = parser.parse_args()
+def measure(args: argparse.Namespace) -> Iterator[Row]:
+    need_avalanche()
     torch.manual_seed(2)
     batch = torch.rand(200, 1024), torch.randint(10, (200, ))
     tasks = make_tasks(max(args.tasks))
-    flat = medians({n: ours(tasks[:n], *batch) for n in args.tasks},
-                   10 * args.repeats)
-    spread = max(flat.values()) / min(flat.values()) - 1
     times = medians(
         {(side, n): side(tasks[:n], *batch)
          for n in args.tasks for side in (ours, avalanche)}, args.repeats)
+    setting = '574 410 parameters, batch 200'
     for n in args.tasks:
-        mine, rival = times[ours, n], times[avalanche, n]
-        print(f'{n:4d} past tasks: ours {mine:7.2f} ms, Avalanche '
-              f'{rival:7.2f} ms, ratio {rival / mine:5.1f}')
-    print('ours alone: ' + ', '.join(
-        f'{n} tasks {ms:.2f} ms' for n, ms in flat.items())
-        + f': flat within {spread:.1%}')
+        yield Row(f'iteration with EWC, {n} past tasks', times[ours, n],
+                  times[avalanche, n], 'Avalanche 0.6',
+                  1 / AIMS[n] if n in AIMS else None, setting)
+    flat = medians({n: ours(tasks[:n], *batch)
+                    for n in (args.tasks[0], args.tasks[-1])},
+                   5 * args.repeats)
+    first, last = flat.values()
+    yield Row(f'iteration with EWC, {args.tasks[-1]} past tasks', last, first,
+              f'itself with {args.tasks[0]}', 1.05, setting)
 
 
 if __name__ == '__main__':
-    main()
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    parser.add_argument('--tasks', type=int, nargs='+',
+                        default=[1, 10, 50, 100])
+    parser.add_argument('--repeats', type=int, default=40)
+    report(measure, parser)

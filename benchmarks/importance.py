@@ -4,17 +4,16 @@
 
 The rival is the textbook loop: one forward and backward pass per sample,
 squared (Fisher) or absolute (MAS) gradients added up. Both sides compute the
-same numbers; the largest relative difference is printed beside the ratio.
+same numbers; the largest relative difference is part of the row.
 """
 import argparse
 import copy
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import torch
 import torch.nn.functional as F
-from _sides import mnist_mlp
+from _sides import Row, medians, mnist_mlp, report
 from torch import Tensor, nn
 
 from mmseg_spwc.consolidation import fisher_diagonal, mas_importance
@@ -53,12 +52,6 @@ def single_samples(model: nn.Module, inputs: Tensor, labels: Tensor,
     return {name: total / len(inputs) for name, total in sums.items()}
 
 
-def seconds(function: Callable) -> float:
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
-
-
 def largest_difference(result: dict[str, Tensor],
                        expected: dict[str, Tensor]) -> float:
     return max(((result[name] - value).abs().max() / value.abs().max()).item()
@@ -66,12 +59,11 @@ def largest_difference(result: dict[str, Tensor],
 
 
 def compare(title: str, model: nn.Module, inputs: Tensor, labels: Tensor,
-            batch: int, few: int) -> None:
-    """Print one line per importance; the loop runs on ``few`` samples.
+            batch: int, few: int) -> Iterator[Row]:
+    """Yield one row per importance; the loop runs on ``few`` samples.
 
-    The two sides take turns and the best of three rounds counts, as other
-    programs may be running. They are compared in double precision, where no
-    ReLU changes sides by rounding.
+    The sides are compared in double precision, where no ReLU changes sides
+    by rounding.
     """
     pairs = list(zip(inputs.split(batch), labels.split(batch), strict=True))
     exact, some = copy.deepcopy(model).double(), slice(20)
@@ -80,36 +72,33 @@ def compare(title: str, model: nn.Module, inputs: Tensor, labels: Tensor,
          nll, 2),
         ('MAS', mas_importance, squared_norm, 1),
     ):
-        rounds = [(seconds(partial(ours, model, pairs)) / len(inputs),
-                   seconds(
-                       partial(single_samples, model, inputs[:few],
-                               labels[:few], objective, power)) / few)
-                  for _ in range(3)]
-        fast, slow = map(min, zip(*rounds, strict=True))
+        fast, slow = medians(dict(
+            ours=partial(ours, model, pairs),
+            loop=partial(single_samples, model, inputs[:few], labels[:few],
+                         objective, power)), repeats=3).values()
         sample = inputs[some].double(), labels[some]
         error = largest_difference(
             ours(exact, [sample]),
             single_samples(exact, *sample, objective, power))
-        print(f'{title:4} {name:6}  ours {1e3 * fast:8.3f} ms/sample   loop '
-              f'{1e3 * slow:8.3f} ms/sample   ratio {slow / fast:6.1f}x   '
-              f'difference {error:.1e}')
+        yield Row(f'{name} importance of a sample, {title}',
+                  fast / len(inputs), slow / few, 'loop over samples',
+                  setting=f'batches of {batch}, equal to {error:.0e}')
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--samples', type=int, default=2000)
-    parser.add_argument('--batch', type=int, default=256)
-    args = parser.parse_args()
+def measure(args: argparse.Namespace) -> Iterator[Row]:
     torch.manual_seed(0)
-    print(f'torch {torch.__version__}, {torch.get_num_threads()} threads, '
-          f'{args.samples} samples in batches of {args.batch}')
     labels = torch.randint(10, (args.samples, ))
-    compare('MLP', mnist_mlp(), torch.randn(args.samples, 1024), labels,
-            args.batch, few=min(200, args.samples))
+    yield from compare(
+        'MLP', mnist_mlp(), torch.randn(args.samples, 1024), labels,
+        args.batch, few=min(200, args.samples))
     some = min(512, args.samples)
-    compare('CNN', cnn(), torch.randn(some, 3, 32, 32), labels[:some],
-            min(args.batch, 64), few=min(100, some))
+    yield from compare(
+        'CNN', cnn(), torch.randn(some, 3, 32, 32), labels[:some],
+        min(args.batch, 64), few=min(100, some))
 
 
 if __name__ == '__main__':
-    main()
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    parser.add_argument('--samples', type=int, default=2000)
+    parser.add_argument('--batch', type=int, default=256)
+    report(measure, parser)

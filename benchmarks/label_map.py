@@ -1,12 +1,14 @@
-"""Label mapping by table against a Python function a pixel.
+"""Label mapping by table against a Python function per pixel.
 
 The rival is how the published code of the lineage maps labels: a function
 called for every pixel of the mask.
 
     python benchmarks/label_map.py
 """
+from collections.abc import Iterator
+
 import numpy as np
-from _sides import medians
+from _sides import Row, medians, report
 
 import mmseg_spwc  # noqa: F401
 from mmseg_spwc.datasets.transforms import MapLabels
@@ -18,7 +20,7 @@ def by_pixel(labels: np.ndarray, channels: dict) -> np.ndarray:
     return function(labels)
 
 
-def main() -> None:
+def measure(args) -> Iterator[Row]:
     scenario = get_scenario('voc', '15-1')
     table = scenario.train_table(3)
     channels = dict(enumerate(table.tolist()))
@@ -31,11 +33,9 @@ def main() -> None:
             ours=lambda: transform(dict(gt_seg_map=labels)),
             rival=lambda: by_pixel(labels, channels)),
         repeats=5)
-    ours, rival = times['ours'], times['rival']
-    print(f'512 x 512 labels: table {ours:.3f} ms, '
-          f'function a pixel {rival:.1f} ms, '
-          f'ratio {rival / ours:.0f} x (target 50 x)')
+    yield Row('label mapping', **times, name='function per pixel', aim=1 / 50,
+              setting='512 x 512 labels, VOC 15-1')
 
 
 if __name__ == '__main__':
-    main()
+    report(measure)

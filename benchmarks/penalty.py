@@ -1,16 +1,17 @@
 """The collapsed penalty against an autograd loop over the tasks.
 
-    python benchmarks/penalty.py [--tasks 1 10 50 100]
+    python benchmarks/penalty.py [--tasks 1 10 50]
 
 The rival is the naive form most EWC code has: for every task and tensor the
 weighted squared distance enters the loss, and autograd differentiates it. It
 is written below. Parameters are those of the Permuted-MNIST network, 574 410
-numbers; a hundred tasks take the rival about half a gigabyte.
+numbers.
 """
 import argparse
+from collections.abc import Iterator
 
 import torch
-from _sides import medians, mnist_mlp
+from _sides import Row, medians, mnist_mlp, report
 from torch import Tensor
 
 from mmseg_spwc.consolidation import QuadraticPenalty
@@ -29,8 +30,8 @@ def naive_value(tasks: list[Task], params: dict[str, Tensor]) -> Tensor:
 
 
 def compare(tasks: list[Task], params: dict[str, Tensor],
-            repeats: int) -> None:
-    """Print the cost of value and gradient on both sides."""
+            repeats: int) -> Iterator[Row]:
+    """Yield the cost of value and gradient on both sides."""
     penalty = QuadraticPenalty()
     for weight, importances, anchors in tasks:
         penalty.add(weight, importances, anchors)
@@ -46,6 +47,7 @@ def compare(tasks: list[Task], params: dict[str, Tensor],
         return naive_value(tasks, params)
 
     error = abs(value() / naive() - 1).item()
+    assert error < 1e-4, f'the values differ by {error:.1e}'
     pairs = {
         'value': (value, naive),
         'gradient': (lambda: penalty.add_gradient_(params),
@@ -53,29 +55,26 @@ def compare(tasks: list[Task], params: dict[str, Tensor],
     }
     for title, sides in pairs.items():
         ours, loop = medians(dict(enumerate(sides)), repeats).values()
-        print(f'{len(tasks):4} tasks  {title:8}  ours {ours:8.3f} ms   naive '
-              f'autograd loop {loop:9.3f} ms   ratio {loop / ours:7.1f}x')
-    print(f'{len(tasks):4} tasks  values differ by {error:.1e}')
+        yield Row(f'{title} of the penalty, {len(tasks)} past tasks', ours,
+                  loop, 'autograd loop over tasks',
+                  setting=f'574 410 parameters, values equal to {error:.0e}')
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--tasks', type=int, nargs='+',
-                        default=[1, 10, 50, 100])
-    parser.add_argument('--repeats', type=int, default=7)
-    args = parser.parse_args()
+def measure(args: argparse.Namespace) -> Iterator[Row]:
     torch.manual_seed(0)
     params = dict(mnist_mlp().named_parameters())
     tasks: list[Task] = []
-    print(f'torch {torch.__version__}, {torch.get_num_threads()} threads')
     for count in sorted(args.tasks):
         while len(tasks) < count:
             tasks.append((0.5, {n: torch.rand_like(p)
                                 for n, p in params.items()},
                           {n: p.detach() + .01 * torch.randn_like(p)
                            for n, p in params.items()}))
-        compare(tasks, params, args.repeats)
+        yield from compare(tasks, params, args.repeats)
 
 
 if __name__ == '__main__':
-    main()
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    parser.add_argument('--tasks', type=int, nargs='+', default=[1, 10, 50])
+    parser.add_argument('--repeats', type=int, default=7)
+    report(measure, parser)

@@ -5,15 +5,15 @@ as the definition of the loss reads. Both are run forward and backward on the
 same feature map, in turn, in one process; errors are relative to the direct
 form in float64.
 
-    python benchmarks/pooled_cube.py [--repeats 5] [--threads 2]
+    python benchmarks/pooled_cube.py [--repeats 3]
 """
 import argparse
-import statistics
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import torch
 import torch.nn.functional as F
+from _sides import Row, medians, report
 from torch import Tensor
 
 from mmseg_spwc.models.losses.pooled_cube import WINDOWS, pooled_cube
@@ -47,52 +47,39 @@ def _pool_channels(x: Tensor) -> Tensor:
     return F.avg_pool2d(x.transpose(1, 2), (3, 1), 1, (1, 0))
 
 
-def run(loss: Callable, new: Tensor, old: Tensor) -> tuple:
-    """Return seconds, value and gradient of one forward and backward."""
+def gradient(loss: Callable, new: Tensor, old: Tensor) -> Tensor:
+    """One forward and backward pass."""
     new = new.clone().requires_grad_()
-    start = time.perf_counter()
-    value = loss(new, old)
-    value.backward()
-    return time.perf_counter() - start, value.detach(), new.grad
+    loss(new, old).backward()
+    return new.grad
 
 
 def relative_error(got: Tensor, expected: Tensor) -> float:
     return ((got - expected).norm() / expected.norm()).item()
 
 
-def compare(shape: tuple, repeats: int) -> None:
-    """Print one line of timings and two of errors for a shape."""
+def compare(shape: tuple, repeats: int) -> Row:
     new = torch.rand(shape)
     old = new + 0.1 * torch.randn(shape)
-    run(fast, new, old)  # fills the cache of matrices
-    runs = {'fast': [], 'direct': []}
-    for _ in range(repeats):
-        runs['fast'].append(run(fast, new, old))
-        runs['direct'].append(run(direct, new, old))
-    seconds = {
-        name: statistics.median(r[0] for r in results)
-        for name, results in runs.items()
-    }
-    print(f'{shape}: direct {1e3 * seconds["direct"]:.1f} ms, '
-          f'fast {1e3 * seconds["fast"]:.1f} ms, '
-          f'{seconds["direct"] / seconds["fast"]:.1f} times faster')
-    _, value, gradient = run(direct, new.double(), old.double())
-    for name, results in runs.items():
-        print(f'  {name:6} relative error of value '
-              f'{relative_error(results[-1][1], value):.1e}, of gradient '
-              f'{relative_error(results[-1][2], gradient):.1e}')
+    ours, rival = medians(
+        {loss: partial(gradient, loss, new, old) for loss in (fast, direct)},
+        repeats).values()
+    exact = gradient(direct, new.double(), old.double())
+    errors = [relative_error(gradient(loss, new, old), exact)
+              for loss in (fast, direct)]
+    return Row(
+        f'pooled cube loss, {shape[1]} channels', ours, rival, 'avg_pool2d',
+        setting=f'{shape}, forward and backward; error of the gradient '
+        f'{errors[0]:.0e}, rival\'s {errors[1]:.0e}')
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--repeats', type=int, default=5)
-    parser.add_argument('--threads', type=int, default=2)
-    args = parser.parse_args()
-    torch.set_num_threads(args.threads)
+def measure(args: argparse.Namespace) -> Iterator[Row]:
     torch.manual_seed(0)
     for shape in SHAPES:
-        compare(shape, args.repeats)
+        yield compare(shape, args.repeats)
 
 
 if __name__ == '__main__':
-    main()
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    parser.add_argument('--repeats', type=int, default=3)
+    report(measure, parser)

@@ -5,11 +5,11 @@ of the doubled student and one forward of the teacher.
 
     python benchmarks/rcil_step.py
 """
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import torch
-from _sides import medians
+from _sides import Row, medians, report
 from mmengine.config import Config
 from mmengine.registry import init_default_scope
 from mmengine.structures import PixelData
@@ -67,16 +67,15 @@ def clean(step: Callable, student, inputs, samples) -> None:
     student.zero_grad(set_to_none=True)
 
 
-def main(size: int = 256, repeats: int = 7) -> None:
+def measure(args, size: int = 256, repeats: int = 7) -> Iterator[Row]:
     init_default_scope('mmseg')
     student = build(size)
     data = batch(size, sum(student.channels))
     times = medians({step: partial(clean, step, student, *data)
                      for step in (bare_step, rcil_step)}, repeats)
-    bare, full = times[bare_step] / 1e3, times[rcil_step] / 1e3
-    print(f'ResNet-50, 2 x {size}^2: networks {bare:.2f} s, with RCIL\'s '
-          f'losses {full:.2f} s, ratio {full / bare:.3f} (target 1.15)')
+    yield Row('iteration of RCIL', times[rcil_step], times[bare_step],
+              'the networks alone', 1.10, f'ResNet-50, 2 x {size}^2')
 
 
 if __name__ == '__main__':
-    main()
+    report(measure)
