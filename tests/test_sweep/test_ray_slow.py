@@ -230,7 +230,8 @@ def test_ctrl_c_lets_trials_save_where_they_are(tmp_path):
     assert driver.returncode == 75, said
     assert 'Run the same command to go on' in said
     assert not (folder / 'run.lock').exists()
-    assert 'asked to stop' in (folder / 'train.log').read_text()
+    assert 'was stopped after iteration' in (
+        folder / 'train.log').read_text()
     assert run(sweep).returncode == 0
 
 
