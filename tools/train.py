@@ -14,10 +14,11 @@ import sys
 
 from mmseg_spwc.engine.launch import (
     add_options,
+    leave_processes,
     load_config,
     start_processes,
 )
-from mmseg_spwc.errors import user_errors
+from mmseg_spwc.errors import Preempted, user_errors
 from mmseg_spwc.registry import RUNNERS
 
 
@@ -40,7 +41,11 @@ def main() -> int:
     with user_errors():
         cfg = load_config(args)
         start_processes(cfg.launcher)
-        RUNNERS.build(cfg).train()
+        try:
+            RUNNERS.build(cfg).train()
+        except Preempted:
+            leave_processes()  # or a rank may abort while the others leave
+            raise
     return 0
 
 

@@ -236,6 +236,12 @@ def start_processes(launcher: str) -> None:
     torch.distributed.init_process_group('gloo')
 
 
+def leave_processes() -> None:
+    """Leave the process group, if there is one, before the process ends."""
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
+
+
 def _take_place_in_job() -> None:
     """Tell torch what Slurm says of this process, as MMEngine does."""
     for name, source in (('RANK', 'SLURM_PROCID'),
