@@ -7,8 +7,7 @@ _base_ = [
 ]
 # steps of a hundred images need other settings (docs/results/voc128.md)
 method = dict(later=dict(
-    model=dict(frozen_norm='.', losses=dict(
-        pixel=dict(new_offset=1.), kd=dict(loss_weight=20.))),
-    hooks=dict(transition=dict(classifier_init='zero')),
+    model=dict(frozen_norm='.', losses=dict(kd=dict(loss_weight=20.))),
+    hooks=dict(transition=dict(classifier_init='share', share=0.05)),
     optim_wrapper=dict(paramwise_cfg=dict(
-        custom_keys={'conv_seg': dict(lr_mult=3.)}))))
+        custom_keys={'conv_seg': dict(lr_mult=10.)}))))

@@ -153,8 +153,8 @@ def voc128_command(row: dict) -> str:
     if name == 'rcil':  # as the leaf was then
         options += [
             f'{later}model.frozen_norm=None',
-            f'{later}model.losses.pixel.new_offset=0.',
             f'{later}hooks.transition.classifier_init=balanced',
+            f'{later}hooks.transition.share=None',
             f'{later}optim_wrapper.paramwise_cfg=None']
     return (f'python tools/train.py configs/{name}/{name}_deeplabv3-'
             'mobilenetv2-d16_voc12aug-128x128.py --cfg-options '
