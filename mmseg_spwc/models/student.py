@@ -171,11 +171,15 @@ class Student:
 
 @functools.cache
 def _arguments(loss: type, student: type) -> tuple:
-    names = tuple(inspect.signature(loss.forward).parameters)[1:]
-    for name in names:
-        if name not in student.provides:
+    """What a loss is given; a default stands for what there is not."""
+    parameters = tuple(inspect.signature(loss.forward).parameters.values())
+    names = []
+    for parameter in parameters[1:]:
+        if parameter.name in student.provides:
+            names.append(parameter.name)
+        elif parameter.default is parameter.empty:
             raise TypeError(
-                f'{loss.__name__}.forward asks for {name!r}, which a '
-                f'{student.__name__} does not provide; known are '
+                f'{loss.__name__}.forward asks for {parameter.name!r}, which '
+                f'a {student.__name__} does not provide; known are '
                 f'{", ".join(student.provides)}.')
-    return names
+    return tuple(names)

@@ -58,7 +58,7 @@ COMMANDS = [Row(*row) for row in (
     ('unknown launcher', tool('train', DEMO, '--launcher', 'sge'),
      "invalid choice: 'sge' .choose from"),
     ('launcher without a GPU', tool('train', DEMO, '--launcher', 'mpi'),
-     'only the launcher pytorch works: use torchrun'),
+     'only the launchers pytorch and slurm work: use torchrun'),
     ('option without a value', tool(
         'train', DEMO, '--cfg-options', 'total_batch_size'),
      "takes key=value pairs, not 'total_batch_size': write"),
