@@ -75,6 +75,9 @@ _SEGMENTATION = {
     _groups(
         range(1, 21), '19-1', '15-5', '15-1', '10-5', '10-1', '5-5', '5-3',
         '5-1', '2-2', '2-1', num_classes=21,
+        more_orders={
+            'frequent-last': orders.parse_ids(orders.VOC_FREQUENT_LAST)
+        },
         permuted=_VOC_ORDERS,
         aliases={
             '15-5s': '15-1',

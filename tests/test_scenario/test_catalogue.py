@@ -139,3 +139,27 @@ def test_unknown_keyword_and_dataset():
         known_scenarios('coco')
     with pytest.raises(ValueError, match='steps and num_classes'):
         get_scenario('camvid', steps=[[1, 2], [3]])
+
+
+def test_frequent_classes_last():
+    scenario = get_scenario('voc', '15-1', order='frequent-last')
+    assert scenario.name == '15-1-frequent-last'
+    assert scenario.steps[1:] == ((17, ), (13, ), (15, ), (8, ), (12, ))
+    assert sorted(sum(scenario.steps, ())) == list(range(1, 21))
+    assert build_scenario(scenario.to_dict()) == scenario
+    assert get_scenario('voc', '10-5', order='frequent-last').steps[1] == (
+        16, 18, 7, 9, 10)
+    natural = get_scenario('voc', '15-1', order='natural')
+    assert natural == get_scenario('voc', '15-1')
+    assert natural.base_hash != scenario.base_hash
+
+
+@pytest.mark.parametrize(('name', 'fields', 'message'), [
+    ('15-1', dict(order='frequent'), "Did you mean 'frequent-last'"),
+    ('15-1', dict(order='random'), 'Known: natural, frequent-last'),
+    ('15-1b', dict(order='natural'), "'15-1b', which is an order already"),
+    (None, dict(order='natural', steps=[[1], [2]]), 'beside steps'),
+])
+def test_orders_that_do_not_fit(name, fields, message):
+    with pytest.raises(ValueError, match=message):
+        get_scenario('voc', name, **fields)

@@ -121,3 +121,16 @@ def test_published_train_sizes(train_aug, name, setting):
         for t in range(scenario.num_steps)
     ]
     assert sizes == TRAIN_SIZES[name, setting]
+
+
+def test_frequent_last_is_by_number_of_images(root, train):
+    """Of the lists at 128 px, which the order was made with."""
+    extra = root / 'ImageSets/Segmentation/aug.txt'
+    if not extra.is_file() or len(extra.read_text().split()) != 2694:
+        pytest.skip('aug.txt does not list the 2 694 images of voc128')
+    index = {**scan(root, 'aug', 'SegmentationClassAug'), **train}
+    order = sum(
+        get_scenario('voc', '15-1', order='frequent-last').steps, ())
+    counts = [sum(c in labels for labels in index.values()) for c in order]
+    assert counts == sorted(counts)
+    assert counts[-5:] == [299, 444, 951, 1000, 1177]
