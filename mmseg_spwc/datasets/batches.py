@@ -1,15 +1,17 @@
 """Changes of a whole batch of small images at once.
 
-:class:`PixelOrders` makes an image another task's; the others augment. Each
-of them takes images and as many uniform random numbers per sample as its
-``draws`` says, and draws none itself: a generator gives numbers in the order
-of asking, so a sample's augmentation would depend on who was drawn before it.
+:class:`PixelOrders` and :class:`RisingLevels` make an image another task's;
+the classes below them augment. Each of these takes images and as many uniform
+random numbers per sample as its ``draws`` says, and draws none itself: a
+generator gives numbers in the order of asking, so a sample's augmentation
+would depend on who was drawn before it.
 :func:`counter_uniforms` makes the number a hash of seed, epoch, sample and
 draw: equal in whatever batch, process or worker.
 
 The work is done by numpy, which copies rows of bytes several times faster
 than torch does.
 """
+import cv2
 import numpy as np
 import torch
 from numpy.lib.stride_tricks import sliding_window_view
@@ -59,6 +61,59 @@ class PixelOrders:
             rows = (tasks == task).numpy()
             out[rows] = flat[rows].take(self.orders[task], axis=2)
         return torch.from_numpy(out).view_as(images)
+
+
+class RisingLevels:
+    """Noise and turns that grow from task to task.
+
+    What happens to an image depends on the scenario's seed, the task, the
+    image and whether it tests; every epoch sees the same.
+
+    Args:
+        scenario (ClassificationScenario): With ``noise`` or ``rotation``.
+        testing (bool): Whether the images are test images.
+    """
+
+    def __init__(self, scenario: ClassificationScenario,
+                 testing: bool) -> None:
+        self.scenario = scenario
+        self.testing = testing
+
+    def __call__(self, images: Tensor, tasks: Tensor, ids: Tensor) -> Tensor:
+        """Change every image as its task does.
+
+        Args:
+            images (Tensor): uint8, (B, C, H, W).
+            tasks (Tensor): (B,).
+            ids (Tensor): Which image of the data set each is, (B,).
+        """
+        changed = [
+            self._changed(image, *key) for image, *key in zip(
+                images.numpy(), tasks.tolist(), ids.tolist(), strict=True)
+        ]
+        return torch.from_numpy(np.stack(changed))
+
+    def _changed(self, image: np.ndarray, task: int,
+                 index: int) -> np.ndarray:
+        scenario, level = self.scenario, self.scenario.level(task)
+        if not level:
+            return image
+        rng = np.random.default_rng(
+            (scenario.seed, task, index, self.testing))
+        largest = level * scenario.rotation
+        if largest:
+            angle = rng.uniform(-largest, largest)
+            image = np.stack([_turned(channel, angle) for channel in image])
+        noise = rng.standard_normal(image.shape, np.float32)
+        noisy = np.rint(image + 255 * level * scenario.noise * noise)
+        return np.clip(noisy, 0, 255).astype(np.uint8)
+
+
+def _turned(image: np.ndarray, angle: float) -> np.ndarray:
+    height, width = image.shape
+    centre = ((width - 1) / 2, (height - 1) / 2)
+    matrix = cv2.getRotationMatrix2D(centre, angle, 1.)
+    return cv2.warpAffine(image, matrix, (width, height))
 
 
 @TRANSFORMS.register_module()

@@ -1,5 +1,6 @@
 """One step of a classification scenario, cut out of any data set."""
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from mmseg_spwc.scenario import (
 from mmseg_spwc.structures import BatchSamples
 from mmseg_spwc.utils.random_state import seeded
 
-from .batches import PixelOrders, counter_uniforms
+from .batches import PixelOrders, RisingLevels, counter_uniforms
 from .images import SampleSource, is_source, load_source
 
 ROLES = ('train', 'heldout', 'test')
@@ -75,6 +76,9 @@ class ContinualClsDataset(Dataset):
         self.augment = [TRANSFORMS.build(dict(t)) for t in augment]
         self._select(role, dict(heldout or {}), cumulative)
         self.pixels = self._pixel_orders()
+        self.levels = None
+        if self.scenario.noise or self.scenario.rotation:
+            self.levels = RisingLevels(self.scenario, role == 'test')
 
     def _select(self, role: str, heldout: dict, cumulative: bool) -> None:
         labels = np.asarray(self.source.labels)
@@ -122,19 +126,31 @@ class ContinualClsDataset(Dataset):
         index, epoch = key if isinstance(key, Sequence) else (key, 0)
         with seeded(self.seed, epoch, index):
             data = self.source[int(self.image_ids[index])]
+        place = self.tasks[[index]], self.image_ids[[index]]
         data['data_samples'].set_gt_label(int(self.channels[index]))
         data['data_samples'].set_field(int(self.tasks[index]), 'task')
+        if self.levels is not None:
+            data['inputs'] = self.levels(data['inputs'][None], *place)[0]
         if self.pixels is not None:
-            data['inputs'] = self.pixels(data['inputs'][None],
-                                         self.tasks[[index]])[0]
+            data['inputs'] = self.pixels(data['inputs'][None], place[0])[0]
         return data
+
+    @cached_property
+    def _images(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Images in memory, and the place of every sample among them."""
+        images, places = self.source.images, self.image_ids
+        if self.levels is None:
+            return images, places
+        changed = self.levels(images[places], self.tasks, places)
+        return changed, torch.arange(len(places))
 
     def _batch(self, keys: Sequence) -> dict:
         keys = np.asarray(keys)  # (B,) or (B, 2)
         indices, epochs = (keys, 0) if keys.ndim == 1 else keys.T
         chosen = torch.from_numpy(indices)
         tasks = self.tasks[chosen]
-        inputs = self.source.images.index_select(0, self.image_ids[chosen])
+        images, places = self._images
+        inputs = images.index_select(0, places[chosen])
         if self.pixels is not None:
             inputs = self.pixels(inputs, tasks)
         if self.augment:

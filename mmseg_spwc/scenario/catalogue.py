@@ -106,8 +106,12 @@ _SEGMENTATION = {
 _CLASSIFICATION = {
     'permuted_mnist': _permutations(),
     'permuted_digits': _permutations(),
+    'permuted_mnist_fashion': _permutations(turns=2),
     'cifar100': _split(100, '10x10', '20x5', '5x20'),
-    'tiny_imagenet': _split(200, '10x20', '20x10', '5x40'),
+    'tiny_imagenet':
+    _split(
+        200, '10x20', '20x10', '5x40',
+        more_orders={'easy-first': orders.parse_ids(orders.TINY_EASY_FIRST)}),
 }
 # problem -> scenarios, datasets, and what a dataset of one's own must give
 _PROBLEMS = {
@@ -163,9 +167,10 @@ def get_classification_scenario(dataset: str,
     """Build a scenario of classification by name or from the user's steps.
 
     Args:
-        dataset: ``permuted_mnist``, ``permuted_digits``, ``cifar100`` or
-            ``tiny_imagenet``; any other name together with ``kind``,
-            ``steps`` and ``num_classes``.
+        dataset: ``permuted_mnist``, ``permuted_digits``,
+            ``permuted_mnist_fashion``, ``cifar100`` or ``tiny_imagenet``;
+            any other name together with ``kind``, ``steps`` and
+            ``num_classes``.
         name: The number of tasks of a permuted dataset; ``AxB`` for A tasks
             of B classes. Free where ``steps`` are given.
         order: ``random``: the scenario's ``seed`` decides which classes make
@@ -205,7 +210,7 @@ def row_names(scenario: Scenario) -> tuple[str, ...]:
     The dataset; dataset and name, where another class order (``15-1b``) also
     takes the row of its natural one (``15-1``).
     """
-    natural = re.sub(r'(?<=\d)([a-z]|-[a-z][\w-]*)$', '', scenario.name)
+    natural = re.sub(r'(?<=\d)([a-z]|-[a-z][\w.-]*)$', '', scenario.name)
     rows = (scenario.dataset, f'{scenario.dataset} {natural}',
             f'{scenario.dataset} {scenario.name}')
     return tuple(dict.fromkeys(rows))
@@ -253,12 +258,21 @@ def _get(problem: str, dataset: str, name: str | None, order: str | None,
     if 'steps' not in given:
         seed = whole_number(given.get('seed', 0), 'seed')
         given['steps'] = _named_steps(entry, dataset, name, order, seed)
-        if order not in (None, 'natural', 'random'):
-            name = f'{name}-{order}'
+        name = _full_name(name, order, given)
     elif order is not None:
         raise ValueError(f'order={order!r} is of no use beside steps, which '
                          'are an order already: remove one of the two.')
     return kind(dataset, name or 'custom', **given)
+
+
+def _full_name(name: str, order: str | None, given: Mapping) -> str:
+    """The name with what else makes the scenario another one."""
+    parts = [str(name)]
+    if order not in (None, 'natural', 'random'):
+        parts.append(order)
+    parts += [f'{key}{given[key]:g}' for key in ('noise', 'rotation')
+              if given.get(key)]
+    return '-'.join(parts)
 
 
 def _named_steps(entry: _Dataset, dataset: str, name: str | None,

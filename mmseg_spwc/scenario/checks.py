@@ -3,6 +3,7 @@
 A scenario is checked twice: its words before they decide how the steps are
 read, and the whole of it afterwards.
 """
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -102,6 +103,9 @@ def check_classification_words(scenario: 'ClassificationScenario') -> None:
     if scenario.permute and scenario.kind != 'domain':
         raise ValueError("permute needs kind='domain': the classes stay, "
                          'the pixels are shuffled.')
+    if scenario.turns != 1 and not scenario.permute:
+        raise ValueError('turns needs permute=True: a data set that is '
+                         'taken again is another task by its permutation.')
 
 
 def check_classification(scenario: 'ClassificationScenario') -> None:
@@ -112,6 +116,12 @@ def check_classification(scenario: 'ClassificationScenario') -> None:
                          'least 2.')
     if scenario.seed < 0:
         raise ValueError(f'The seed is {scenario.seed}: give 0 or more.')
+    if scenario.turns < 1:
+        raise ValueError(f'turns is {scenario.turns}: give 1 or more.')
+    for field in ('noise', 'rotation'):
+        if not 0 <= getattr(scenario, field) < math.inf:
+            raise ValueError(f'{field} is {getattr(scenario, field)}: give 0 '
+                             'or more.')
     if scenario.kind != 'domain':
         _check_learnt(scenario, 0, '', 'leave them out')
         return

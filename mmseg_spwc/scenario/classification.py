@@ -5,7 +5,7 @@ It knows ids, channels and heads; images are the matter of
 :mod:`mmseg_spwc.scenario.catalogue`.
 """
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import ClassVar
 
 import numpy as np
@@ -41,6 +41,14 @@ class ClassificationScenario(Scenario):
             ``per_step`` for the kind ``task`` and ``shared`` for the others.
         permute: Domains only: every step, the first too, shuffles the pixels
             of all images by a permutation of its own.
+        turns: With ``permute``: how many data sets the steps take in turn.
+            Step t takes the images of data set t modulo ``turns``; with 1
+            every step takes all images.
+        noise: Standard deviation of the noise on the last step's images, as
+            a share of the range of pixel values. It rises evenly from none
+            at step 0, so that tasks get harder.
+        rotation: The same for turns by a random angle, at the last step up
+            to plus or minus so many degrees.
         seed: Seed of a random class order, of the permutations and of the
             held-out split.
         partial: Allow classes that no step learns.
@@ -58,6 +66,9 @@ class ClassificationScenario(Scenario):
     permute: bool = False
     seed: int = 0
     partial: bool = False
+    turns: int = 1
+    noise: float = 0.
+    rotation: float = 0.
 
     def __post_init__(self) -> None:
         if self.heads is None:
@@ -71,6 +82,9 @@ class ClassificationScenario(Scenario):
             'permute': bool(self.permute),
             'seed': whole_number(self.seed, 'seed'),
             'partial': bool(self.partial),
+            'turns': whole_number(self.turns, 'turns'),
+            'noise': float(self.noise),
+            'rotation': float(self.rotation),
         }
         for field, value in tidy.items():
             object.__setattr__(self, field, value)
@@ -153,6 +167,11 @@ class ClassificationScenario(Scenario):
         order = np.random.default_rng((self.seed, task, size))
         return order.permutation(size).astype(np.int64)
 
+    def level(self, task: int) -> float:
+        """Share of ``noise`` and ``rotation`` that a task has, 0 to 1."""
+        self.check_step(task)
+        return task / max(self.num_steps - 1, 1)
+
     def class_names(self, names: Sequence[str], t: int) -> tuple[str, ...]:
         """Names in channel order after step t.
 
@@ -181,7 +200,19 @@ class ClassificationScenario(Scenario):
         return cls(**{k: v for k, v in data.items() if k != 'problem'})
 
     def facts(self) -> dict:
-        return in_old_words(self.to_dict())
+        facts = in_old_words(self.to_dict())
+        for field in fields(self):  # these are younger than many digests
+            if field.name in ('turns', 'noise', 'rotation') and \
+                    facts[field.name] == field.default:
+                del facts[field.name]
+        return facts
+
+    @property
+    def num_sources(self) -> int | None:
+        """How many data sets there must be; None if that does not matter."""
+        if self.kind != 'domain' or (self.permute and self.turns == 1):
+            return None
+        return self.turns if self.permute else self.num_steps
 
     @property
     def base_hash(self) -> str:
@@ -190,6 +221,6 @@ class ClassificationScenario(Scenario):
         Scenarios with equal ``base_hash`` train the same model at step 0:
         what the later steps hold does not matter.
         """
-        facts = self.facts()
-        del facts['name'], facts['partial']
+        later = ('name', 'partial', 'noise', 'rotation')
+        facts = {k: v for k, v in self.facts().items() if k not in later}
         return digest({**facts, 'steps': facts['steps'][:1]})

@@ -23,11 +23,14 @@ def check_task_data(labels: np.ndarray, parts: np.ndarray,
             f'labels of {scenario.dataset} go from 0 to '
             f'{scenario.num_classes - 1}: correct the labels or num_classes.')
     count = int(parts.max(initial=-1)) + 1
-    if _by_part(scenario) and count != scenario.num_steps:
+    needed = scenario.num_sources
+    if needed is not None and count != needed:
+        what = (f'turns={needed}' if scenario.permute else
+                f'{needed} domains')
         raise ValueError(
-            f'{count} data set(s) for {scenario.num_steps} domains: give a '
-            "dict(type='ConcatDataset', datasets=[...]) of one for each "
-            'step, in the order of the steps.')
+            f'{count} data set(s) for {what}: give a '
+            f"dict(type='ConcatDataset', datasets=[...]) of {needed}, in the "
+            'order of the steps.')
 
 
 def stratified_split(labels: np.ndarray, ratio: float,
@@ -85,8 +88,9 @@ def select_samples(labels: np.ndarray, parts: np.ndarray, images: np.ndarray,
                    tasks: Iterable[int]) -> tuple[np.ndarray, np.ndarray]:
     """Samples of some tasks: pairs of an image and its task.
 
-    A permuted image is a sample of every task. Otherwise an image belongs to
-    the task of its class or, by domain, of its part.
+    A permuted image is a sample of every task, or of every task whose turn it
+    is. Otherwise an image belongs to the task of its class or, by domain, of
+    its data set.
 
     Args:
         labels: Class id of every image, (N, ).
@@ -116,15 +120,12 @@ def select_samples(labels: np.ndarray, parts: np.ndarray, images: np.ndarray,
 
 def _belongs(labels: np.ndarray, parts: np.ndarray, images: np.ndarray,
              scenario: Scenario, task: int) -> np.ndarray:
-    if scenario.permute:
+    if scenario.kind != 'domain':
+        return np.isin(labels[images], scenario.steps[task])
+    sources = scenario.num_sources
+    if sources is None:
         return np.ones(len(images), dtype=bool)
-    if _by_part(scenario):
-        return parts[images] == task
-    return np.isin(labels[images], scenario.steps[task])
-
-
-def _by_part(scenario: Scenario) -> bool:
-    return scenario.kind == 'domain' and not scenario.permute
+    return parts[images] == task % sources
 
 
 def _counts(sizes: np.ndarray, ratio: float) -> np.ndarray:

@@ -96,16 +96,29 @@ def noise(*shape: int) -> np.ndarray:
     return np.random.default_rng(0).integers(0, 256, shape, np.uint8)
 
 
+def write_idx(root: Path, prefix: str, images: np.ndarray,
+              labels: np.ndarray) -> None:
+    """Two of MNIST's four files."""
+    root.mkdir(exist_ok=True)
+    for name, array in (('images-idx3', images), ('labels-idx1', labels)):
+        header = bytes([0, 0, 8, array.ndim]) + struct.pack(
+            f'>{array.ndim}I', *array.shape)
+        (root / f'{prefix}-{name}-ubyte').write_bytes(
+            header + array.astype(np.uint8).tobytes())
+
+
 def write_mnist(root: Path, *_: object) -> None:
     """The four IDX files."""
     for prefix, count in (('train', TRAIN), ('t10k', TEST)):
-        labels = np.repeat(np.arange(10, dtype=np.uint8), count)
-        for name, array in (('images-idx3', noise(len(labels), 28, 28)),
-                            ('labels-idx1', labels)):
-            header = bytes([0, 0, 8, array.ndim]) + struct.pack(
-                f'>{array.ndim}I', *array.shape)
-            (root / f'{prefix}-{name}-ubyte').write_bytes(
-                header + array.tobytes())
+        labels = np.repeat(np.arange(10), count)
+        write_idx(root, prefix, noise(len(labels), 28, 28), labels)
+
+
+def write_mnist_fashion(root: Path, *_: object) -> None:
+    """The same files in two folders."""
+    for folder in ('mnist', 'fashion-mnist'):
+        (root / folder).mkdir()
+        write_mnist(root / folder)
 
 
 def write_cifar(root: Path, *_: object) -> None:
@@ -145,4 +158,5 @@ WRITERS = dict(
     voc=write_voc, shapes=write_shapes, ade=write_ade,
     cityscapes=write_classes, cityscapes_domain=write_cities,
     permuted_digits=write_nothing, permuted_mnist=write_mnist,
+    permuted_mnist_fashion=write_mnist_fashion,
     cifar100=write_cifar, tiny_imagenet=write_tiny)

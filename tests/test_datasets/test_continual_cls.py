@@ -138,6 +138,27 @@ def test_permuted_pixels():
     assert [c for _, c, _ in heads] == [c + 6 * t for _, c, t in expected]
 
 
+def test_data_sets_take_turns():
+    scenario = dict(PERMUTED, turns=2)
+    both = dict(type='ConcatDataset', datasets=[TOY, dict(TOY, seed=1)])
+    expected = []
+    for task in range(3):
+        order = build_scenario(scenario).permutation(task, 12)
+        source = ToyImages(seed=task % 2)
+        for image, label in zip(source.images, source.labels, strict=True):
+            moved = permute_by_loop(image, order).numpy().tobytes()
+            expected.append((moved, int(label), task))
+    assert rows(make(scenario, 2, both, role='test')) == expected
+    assert rows(make(scenario, 1, both)) == expected[60:120]
+    # each data set gives its share of every class
+    held = make(scenario, 2, both, role='heldout', heldout=HELDOUT)
+    assert np.bincount(held.tasks).tolist() == [15, 15, 15]
+    with pytest.raises(ValueError, match='1 data set.* for turns=2'):
+        make(scenario, 1, TOY)
+    # without turns every step takes the images of both
+    assert len(make(PERMUTED, 1, both)) == 120
+
+
 def test_permuted_heldout_is_the_same_in_every_task():
     held = make(PERMUTED, 2, role='heldout', heldout=HELDOUT)
     ids = held.image_ids.reshape(3, -1)

@@ -67,6 +67,15 @@ def test_limit_takes_the_first(tmp_path, digits):
     assert some.metainfo['classes'][1] == 'b'
 
 
+def test_folder_below_the_root(tmp_path, digits):
+    (tmp_path / 'fashion').mkdir()
+    write_idx(tmp_path / 'fashion', 'train', *digits)
+    inner = IdxImages(tmp_path, folder='fashion')
+    assert torch.equal(inner.images, IdxImages(tmp_path / 'fashion').images)
+    with pytest.raises(FileNotFoundError, match='train-images-idx3-ubyte'):
+        IdxImages(tmp_path)
+
+
 def test_missing_files_and_wrong_split(tmp_path):
     with pytest.raises(
             FileNotFoundError, match='t10k-images-idx3-ubyte or .*gz into'):

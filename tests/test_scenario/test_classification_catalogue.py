@@ -91,3 +91,15 @@ def test_a_number_as_a_name():
         get_classification_scenario('permuted_digits', n) for n in (3, '3'))
     assert number.name == '3'
     assert number.hash == word.hash
+
+
+def test_easy_classes_first():
+    scenario = get_classification_scenario(
+        'tiny_imagenet', '10x20', order='easy-first')
+    assert scenario.name == '10x20-easy-first'
+    assert sorted(sum(scenario.steps, ())) == list(range(200))
+    assert scenario.steps[0][:3] == (103, 191, 23)
+    assert scenario.steps[9][-1] == 88
+    # the order is fixed, whatever the seed
+    assert scenario.steps == get_classification_scenario(
+        'tiny_imagenet', '10x20', order='easy-first', seed=5).steps

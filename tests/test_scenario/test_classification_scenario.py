@@ -144,6 +144,15 @@ def test_hashes():
         assert other.base_hash != ten.base_hash
 
 
+def test_turns():
+    assert make('domain', permute=True).num_sources is None
+    assert make('domain').num_sources == 3
+    assert make('task').num_sources is None
+    turns = make('domain', permute=True, turns=2)
+    assert turns.num_sources == 2
+    assert turns.base_hash != make('domain', permute=True).base_hash
+
+
 @pytest.mark.parametrize(('fields', 'message'), [
     (dict(kind='tasks'), "Did you mean 'task'"),
     (dict(kind='task', heads='shared'), 'leave heads out'),
@@ -158,6 +167,8 @@ def test_hashes():
     (dict(kind='domain', steps=(('a', ), ('a', ))), 'every domain belongs'),
     (dict(num_classes=1, steps=((0, ), )), 'at least 2'),
     (dict(seed=-1), 'seed is -1'),
+    (dict(kind='domain', turns=2), 'turns needs permute=True'),
+    (dict(kind='domain', permute=True, turns=0), 'turns is 0'),
 ])
 def test_wrong_scenarios(fields, message):
     with pytest.raises(ValueError, match=message):

@@ -31,6 +31,8 @@ class IdxImages(ImageSource):
         limit (int, optional): Keep the first so many images only.
         classes (Sequence[str], optional): Names of the classes. Defaults to
             the ten digits.
+        folder (str): Folder below ``data_root`` that holds the files.
+            Defaults to none.
     """
 
     def __init__(self,
@@ -38,8 +40,10 @@ class IdxImages(ImageSource):
                  split: str = 'train',
                  pad: int = 2,
                  limit: int | None = None,
-                 classes: Sequence[str] | None = None) -> None:
+                 classes: Sequence[str] | None = None,
+                 folder: str = '') -> None:
         check_split(split)
+        data_root = Path(data_root, folder)
         images = _read(data_root, split, 'images-idx3-ubyte', 3)[:limit]
         labels = _read(data_root, split, 'labels-idx1-ubyte', 1)[:limit]
         images = F.pad(torch.from_numpy(images), (pad, ) * 4)  # (N, H, W)
@@ -82,7 +86,7 @@ def read_idx(path: str | Path) -> np.ndarray:
         shape).copy()
 
 
-def _read(root: str, split: str, suffix: str, ndim: int) -> np.ndarray:
+def _read(root: Path, split: str, suffix: str, ndim: int) -> np.ndarray:
     name = f'{_PREFIXES[split]}-{suffix}'
     path = find_file(root, [name, f'{name}.gz'], 'The IDX data set')
     array = read_idx(path)

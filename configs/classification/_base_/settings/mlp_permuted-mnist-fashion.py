@@ -1,0 +1,6 @@
+_base_ = [
+    '../models/mlp.py',
+    '../datasets/mnist_fashion.py',
+    '../schedules/mlp_2e.py',
+    '../default_runtime.py',
+]
