@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from mmseg_spwc.labels import VOID
 
+from .entropy_thresholds import predicted
 from .feature_memory import FeatureMemory
 from .losses.adaptive_logit import adaptive_logit
 from .losses.common import check_labels, full_precision
@@ -229,7 +230,7 @@ def replay_loss(logits: Tensor, old_logits: Tensor, labels: Tensor,
     Returns:
         Tensor: A scalar.
     """
-    filled = old_logits.argmax(1).where(labels == 0, labels)
+    filled = predicted(old_logits).where(labels == 0, labels)
     replay = functional.cross_entropy(replayed, replayed_labels)
     return (pixel_focal(logits, filled) + mem * replay +
             ali * adaptive_logit(logits, old_logits, labels))

@@ -66,8 +66,10 @@ class GrowingClassifier(nn.Module):
                 get w_bg and b_bg - log(C_new + 1), and b_bg is lowered by
                 the same; ``'share'`` gives the new channels together the
                 part ``share`` of the background's probability, and equals
-                ``'balanced'`` for C_new / (C_new + 1); ``'zero'`` sets
-                weight and bias to 0.
+                ``'balanced'`` for C_new / (C_new + 1); ``'index'`` is
+                ``'share'`` with C_new / C, where C counts the channels of
+                all steps so far, so later classes start with less;
+                ``'zero'`` sets weight and bias to 0.
             background: Channel of the background, not a new one.
             share: For the policy ``'share'``, between 0 and 1.
         """
@@ -83,6 +85,8 @@ class GrowingClassifier(nn.Module):
             raise ValueError(
                 f'The background channel {background} is not among the '
                 f'{num_old} channels of earlier steps.')
+        if policy == 'index':
+            share = added / self.out_channels
         options = {} if share is None else dict(share=share)
         POLICIES[policy](
             self.convs[-1], *self._channel(background), **options)
@@ -178,5 +182,6 @@ POLICIES = {
     'background': _copy_background,
     'balanced': _balance,
     'share': _share,
+    'index': _share,
     'zero': _zero,
 }

@@ -3,171 +3,26 @@
 After `PLOP <https://arxiv.org/abs/2011.11390>`_. A background pixel takes the
 old model's class if that model is sure enough of it, and is ignored
 otherwise. Sure is an entropy below the median entropy of the class
-(:class:`EntropyThresholds`) or, more simply, a probability above a bound.
+(:mod:`~mmseg_spwc.models.entropy_thresholds`) or, more simply, a probability
+above a bound.
 
 ``compat='plop'`` computes entropies, medians and factors as the published
-code does: the entropy is averaged, not summed, over classes and divided by
-ln C_old and by ln C_cur, so that it never exceeds 1 / (C_old ln C_cur); the
-search of the median counts bin indices in place of pixels, and may accept
-everything; an image without background loses its whole loss.
+code does; there an image without background loses its whole loss.
 """
-import math
+from numbers import Real
 
 import torch
 from torch import Tensor
 
 from mmseg_spwc.labels import VOID
 
-
-def normalised_entropy(old_logits: Tensor,
-                       num_classes: int,
-                       compat: str | None = None) -> Tensor:
-    """Entropy of the old model's softmax, 0 for certain, 1 for uniform.
-
-    Args:
-        old_logits (Tensor): (B, C_old, H, W).
-        num_classes (int): C_cur, needed by the published form only.
-        compat (str, optional): 'plop' for the published form. Defaults to
-            None.
-
-    Returns:
-        Tensor: (B, H, W), in [0, 1].
-    """
-    _check_compat(compat)
-    num_old = old_logits.shape[1]
-    log_prob = old_logits.float().log_softmax(dim=1)
-    prob = log_prob.exp()
-    if num_old == 1:
-        return torch.zeros_like(prob[:, 0])
-    if compat is None:
-        entropy = -(prob * log_prob).sum(dim=1) / math.log(num_old)
-        return entropy.clamp(0, 1)
-    entropy = -(prob * (prob + 1e-8).log()).mean(dim=1)
-    return entropy / math.log(num_old) / math.log(num_classes)
-
-
-class EntropyThresholds:
-    """Median entropy of every class that the old model predicts.
-
-    One pass over the training images fills a histogram; with several
-    processes, sum ``histogram`` over them before reading thresholds::
-
-        entropies = EntropyThresholds(num_classes)
-        for images, labels in loader:
-            entropies.update(old_model(images), labels, num_old)
-        thresholds = entropies.thresholds()
-
-    Args:
-        num_classes (int): C_cur, all classes seen so far with background.
-        bins (int): Bins of [0, 1]. Defaults to 100.
-        compat (str, optional): 'plop' for the published form. Defaults to
-            None.
-        device (torch.device | str, optional): Where the histogram lives.
-            Defaults to None, for the CPU.
-
-    Attributes:
-        histogram (Tensor): (C_cur, bins), long, pixels by predicted class
-            and entropy.
-    """
-
-    def __init__(self,
-                 num_classes: int,
-                 bins: int = 100,
-                 compat: str | None = None,
-                 device: torch.device | str | None = None) -> None:
-        _check_compat(compat)
-        self.num_classes = num_classes
-        self.bins = bins
-        self.compat = compat
-        self.histogram = torch.zeros(
-            num_classes, bins, dtype=torch.long, device=device)
-
-    @torch.no_grad()
-    def update(self, old_logits: Tensor, labels: Tensor,
-               num_old: int) -> None:
-        """Count the background pixels of a batch.
-
-        Args:
-            old_logits (Tensor): (B, C_old, H, W), at label size.
-            labels (Tensor): (B, H, W); below ``num_old`` is background.
-            num_old (int): C_old.
-        """
-        _check_pixels(old_logits, labels, num_old)
-        background = labels < num_old
-        entropy = normalised_entropy(old_logits, self.num_classes,
-                                     self.compat)[background]
-        bins = (entropy * self.bins).long().clamp(max=self.bins - 1)
-        classes = old_logits.argmax(dim=1)[background]
-        cells = classes * self.bins + bins
-        counts = cells.bincount(minlength=self.histogram.numel())
-        self.histogram += counts.to(self.histogram.device).view_as(
-            self.histogram)
-
-    def thresholds(self,
-                   floor: float = 0.001,
-                   portion: float = 0.5) -> Tensor:
-        """Entropy below which a portion of each class's pixels lies.
-
-        Args:
-            floor (float): Least threshold, also that of a class that was
-                never predicted. Defaults to 0.001.
-            portion (float): Which quantile, 0.5 for the median. Defaults to
-                0.5.
-
-        Returns:
-            Tensor: (C_cur,).
-        """
-        if not 0 <= portion <= 1:
-            raise ValueError(f'portion must lie in [0, 1], got {portion}')
-        quantile = _QUANTILES[self.compat](self.histogram, portion)
-        seen = self.histogram.sum(dim=1) > 0
-        return quantile.where(seen, floor).clamp(min=floor)
-
-
-def histogram_quantile(histogram: Tensor, portion: float) -> Tensor:
-    """Quantile of every row, spread evenly inside a bin.
-
-    Args:
-        histogram (Tensor): (C, bins), counts over [0, 1].
-        portion (float): Share of the counts below the quantile.
-
-    Returns:
-        Tensor: (C,); NaN for an empty row.
-    """
-    counts = histogram.double()
-    target = portion * counts.sum(dim=1, keepdim=True)  # (C, 1)
-    reached = (counts.cumsum(dim=1) >= target) & (counts > 0)
-    first = reached.int().argmax(dim=1, keepdim=True)  # (C, 1)
-    below = (counts.cumsum(dim=1) - counts).gather(1, first)
-    inside = (target - below) / counts.gather(1, first)
-    return ((first + inside) / histogram.shape[1]).squeeze(1).float()
-
-
-def plop_quantile(histogram: Tensor, portion: float) -> Tensor:
-    """The published search, which adds up bin indices in place of counts.
-
-    Args:
-        histogram (Tensor): (C, bins), counts over [0, 1].
-        portion (float): Share of the counts that is searched.
-
-    Returns:
-        Tensor: (C,); infinite where no bin fits and the last is empty.
-    """
-    counts = histogram.double()
-    target = portion * counts.sum(dim=1, keepdim=True)  # (C, 1)
-    index = torch.arange(counts.shape[1], device=counts.device)
-    passed = index.cumsum(0) - index
-    fits = (passed <= target) & (target <= passed + counts)
-    # a search without success ends at the last bin, its index added too
-    fails = ~fits.any(dim=1, keepdim=True)
-    first = fits.int().argmax(dim=1, keepdim=True)
-    first = first.masked_fill(fails, len(index) - 1)
-    passed = passed[first].where(~fails, index.sum())
-    inside = (target - passed) / counts.gather(1, first)
-    return ((first + inside) / len(index)).squeeze(1).float()
-
-
-_QUANTILES = {None: histogram_quantile, 'plop': plop_quantile}
+from .entropy_thresholds import (
+    EntropyThresholds,
+    check_compat,
+    check_pixels,
+    normalised_entropy,
+    predicted,
+)
 
 
 def pseudo_labels(old_logits: Tensor,
@@ -196,18 +51,18 @@ def pseudo_labels(old_logits: Tensor,
         tuple[Tensor, Tensor]: New labels (B, H, W) and the accepted share of
         each image's background (B,); without any, 1, or 0 as published.
     """
-    _check_compat(compat)
-    _check_pixels(old_logits, labels, num_old)
+    check_compat(compat)
+    check_pixels(old_logits, labels, num_old)
     if (thresholds is None) == (confidence is None):
         raise ValueError('give either thresholds or confidence')
-    predicted = old_logits.argmax(dim=1)  # (B, H, W)
+    classes = predicted(old_logits)  # (B, H, W)
     if confidence is not None:
         sure = old_logits.float().softmax(dim=1).amax(dim=1) > confidence
     else:
         entropy = normalised_entropy(old_logits, len(thresholds), compat)
-        sure = entropy < thresholds.to(entropy)[predicted]
+        sure = entropy < thresholds.to(entropy)[classes]
     background = labels < num_old
-    candidates = predicted.where(sure, ignore_index)
+    candidates = classes.where(sure, ignore_index)
     share = _accepted_share(background & sure, background, compat)
     return candidates.where(background, labels), share
 
@@ -234,6 +89,13 @@ class PseudoLabeller:
                  floor: float = 0.001,
                  adaptive: bool = True,
                  compat: str | None = None) -> None:
+        shares = dict(portion=portion)
+        if confidence is not None:
+            shares['confidence'] = confidence
+        for name, share in shares.items():
+            if not isinstance(share, Real) or not 0 <= share <= 1:
+                raise ValueError(f'pseudo_label.{name} is {share!r}: give a '
+                                 'number from 0 to 1.')
         self.confidence = confidence
         self.portion = portion
         self.floor = floor
@@ -276,17 +138,3 @@ def _accepted_share(accepted: Tensor, background: Tensor,
     if compat is None:
         return (kept / total).where(total > 0, 1)
     return kept / (total + 1e-6)
-
-
-def _check_compat(compat: str | None) -> None:
-    if compat not in _QUANTILES:
-        raise ValueError(f"compat must be None or 'plop', got {compat!r}")
-
-
-def _check_pixels(old_logits: Tensor, labels: Tensor, num_old: int) -> None:
-    if (old_logits.dim() != 4 or labels.shape != old_logits[:, 0].shape
-            or old_logits.shape[1] != num_old):
-        raise ValueError(
-            f'expected old logits (B, {num_old}, H, W) upsampled to labels '
-            f'(B, H, W), got {tuple(old_logits.shape)} and '
-            f'{tuple(labels.shape)}')

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from torch import Tensor, nn
 
 from .rc_groups import find_groups, matched_groups
-from .rc_layers import DoubledConv, FusedNorm, fold
+from .rc_layers import DoubledConv, FoldedConv, FoldedNorm, FusedNorm, fold
 
 
 def is_branched(module: nn.Module) -> bool:
@@ -30,7 +30,8 @@ def add_branches(module: nn.Module,
                  match: str | Callable[[str], bool] | None = None,
                  frozen: bool = True,
                  init: str = 'merged',
-                 branches: dict[str, Tensor] | None = None) -> nn.Module:
+                 branches: dict[str, Tensor] | None = None,
+                 folded: bool = False) -> nn.Module:
     """Double convolutions and their batch norms, in place.
 
     Branch ``new`` starts, by ``init``,
@@ -52,13 +53,18 @@ def add_branches(module: nn.Module,
         init (str): See above. Defaults to 'merged'.
         branches (dict, optional): What :func:`export_branches` returned
             before the last merge; only for 'carry'. Defaults to None.
+        folded (bool): Fold the norm of a frozen branch ``old`` into its
+            convolution while training: faster, and equal up to rounding (see
+            :class:`~mmseg_spwc.models.rc_layers.FoldedNorm`). Defaults to
+            False.
 
     Returns:
         nn.Module: The same module.
     """
-    _check_init(init, branches)
+    check_init(init)
+    _check_branches(init, branches)
     for convs, norm in matched_groups(module, match):
-        _double(module, convs, norm, frozen)
+        _double(module, convs, norm, frozen, folded)
         if init == 'independent':
             _redraw(module.get_submodule(name) for name in convs)
     if init == 'carry':
@@ -126,10 +132,14 @@ def _doubled_parts(module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
             yield name, part
 
 
-def _check_init(init: str, branches: dict | None) -> None:
+def check_init(init: str) -> None:
+    """Refuse a start of the new branches that there is not."""
     if init not in ('merged', 'carry', 'independent'):
-        raise ValueError("init must be 'merged', 'carry' or 'independent', "
-                         f'got {init!r}')
+        raise ValueError("rc.init must be 'merged', 'carry' or "
+                         f"'independent', got {init!r}")
+
+
+def _check_branches(init: str, branches: dict | None) -> None:
     if (init == 'carry') != (branches is not None):
         raise ValueError("init='carry' needs the branches exported before "
                          'the last merge, and no other init takes them')
@@ -141,14 +151,21 @@ def _redraw(convs: Iterable[DoubledConv]) -> None:
         nn.init.normal_(conv.new.weight, std=std)
 
 
-def _double(module: nn.Module, convs: list[str], norm: str,
-            frozen: bool) -> None:
+def _double(module: nn.Module, convs: list[str], norm: str, frozen: bool,
+            folded: bool) -> None:
     plain = [module.get_submodule(name) for name in convs]
     sizes = [conv.out_channels for conv in plain]
-    fused = FusedNorm(module.get_submodule(norm), sizes, frozen)
+    folded = folded and frozen and all(type(c) is nn.Conv2d for c in plain)
+    layer = module.get_submodule(norm)
+    fused = FoldedNorm(layer, sizes) if folded else \
+        FusedNorm(layer, sizes, frozen)
     _replace(module, norm, fused)
+    start = 0
     for name, conv in zip(convs, plain, strict=True):
-        _replace(module, name, DoubledConv(conv, frozen))
+        part = slice(start, start + conv.out_channels)
+        start = part.stop
+        _replace(module, name, FoldedConv(conv, fused, part) if folded else
+                 DoubledConv(conv, frozen))
 
 
 def _replace(module: nn.Module, name: str, part: nn.Module) -> None:

@@ -66,6 +66,77 @@ class FusedNorm(nn.Module):
         return share * old + (1 - share) * new
 
 
+class FoldedNorm(FusedNorm):
+    """A fused norm whose frozen branch is part of its convolutions.
+
+    In training branch ``old`` is an affine map of its input: its norm and
+    its drawn share go into the kernels and biases of
+    :class:`FoldedConv`, and the other share into weight and bias of the norm
+    of ``new``. Two passes over the maps are left of six. The numbers are
+    those of :class:`FusedNorm` up to rounding, with the same draws.
+
+    Args:
+        norm (_BatchNorm): Becomes branch ``old``; ``new`` is a copy.
+        sizes (list[int]): See :class:`FusedNorm`.
+    """
+
+    def __init__(self, norm: _BatchNorm, sizes: list[int]) -> None:
+        super().__init__(norm, sizes, frozen=True)
+        self.share: Tensor | None = None  # of old in a pass, (C,)
+        self.old_maps: dict[int, Tensor] = {}  # by their first channel
+
+    def old_affine(self, part: slice) -> tuple[Tensor, Tensor]:
+        """Scale and shift of ``old``, times its share in this pass."""
+        if self.share is None:  # a pass begins
+            self.share = draw_shares(self.old.num_features).to(
+                self.old.weight)
+        share = self.share[part]
+        scale = self.old.weight[part] / (
+            self.old.running_var[part] + self.old.eps).sqrt()
+        shift = self.old.bias[part] - scale * self.old.running_mean[part]
+        return share * scale, share * shift
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training:
+            return super().forward(x)
+        share, maps = 1 - self.share, self.old_maps
+        self.share, self.old_maps = None, {}
+        affine = dict(
+            weight=share * self.new.weight, bias=share * self.new.bias)
+        new = torch.func.functional_call(self.new, affine, (x, ))
+        old = [maps[first] for first in sorted(maps)]
+        return new + (old[0] if len(old) == 1 else torch.cat(old, dim=1))
+
+
+class FoldedConv(DoubledConv):
+    """Two convolutions, the frozen one with its norm.
+
+    In training it returns the map of ``new`` alone, and leaves that of
+    ``old`` with the norm.
+
+    Args:
+        conv (nn.Conv2d): Becomes branch ``old``; ``new`` is a copy.
+        norm (FoldedNorm): The norm after it.
+        part (slice): Its channels in the norm.
+    """
+
+    def __init__(self, conv: nn.Conv2d, norm: FoldedNorm,
+                 part: slice) -> None:
+        super().__init__(conv, frozen=True)
+        self.__dict__['norm'] = norm  # which has a place of its own
+        self.part = part
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training:
+            return super().forward(x)
+        scale, shift = self.norm.old_affine(self.part)
+        if self.old.bias is not None:
+            shift = shift + scale * self.old.bias
+        self.norm.old_maps[self.part.start] = self.old._conv_forward(
+            x, scale.view(-1, 1, 1, 1) * self.old.weight, shift)
+        return self.new(x)
+
+
 def draw_shares(channels: int) -> Tensor:
     """Draw the share of branch ``old`` in every channel: 1, 0 or a half.
 

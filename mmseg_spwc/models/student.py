@@ -11,6 +11,7 @@ from mmseg_spwc.registry import MODELS
 
 from .rc import (
     add_branches,
+    check_init,
     export_branches,
     is_branched,
     merge_branches,
@@ -75,6 +76,7 @@ class Student:
         for name in self.frozen_norms:
             self.get_submodule(name).requires_grad_(False)
         if rc is not None:
+            check_init(rc.get('init', 'merged'))  # it acts at a later step
             add_branches(self, **dict(rc, init='merged'))
 
     def grow(self) -> None:

@@ -1,8 +1,10 @@
-"""Reading a backbone's stage outputs before their last activation."""
-from collections.abc import Iterator
+"""Reading the maps of a segmentor while it runs."""
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
+import torch
 from mmseg.models.backbones import ResNet
 from torch import Tensor, nn
 
@@ -85,3 +87,47 @@ def _tap_residual_sums(backbone: ResNet, taps: StageTaps) -> list:
         handles.append(
             last_block.relu.register_forward_pre_hook(keep_input(stage)))
     return handles
+
+
+class TappedOutputs(NamedTuple):
+    """Small logits (B, C, h, w) and the maps on the way to them."""
+    logits: Tensor
+    features: list  # what losses compare
+    stages: Sequence[Tensor]  # what heads read
+
+
+def tapped_pass(model: nn.Module,
+                inputs: Tensor,
+                pre_activation: bool = False,
+                channels_last: bool = False) -> TappedOutputs:
+    """Run a segmentor once and keep the maps that losses compare.
+
+    Args:
+        model (nn.Module): An ``EncoderDecoder``; its decode head has a
+            ``conv_seg``.
+        inputs (Tensor): Images, (B, 3, H, W).
+        pre_activation (bool): See :func:`tap_stages`. Defaults to False.
+        channels_last (bool): Hand the images over with channels last in
+            memory. Defaults to False.
+
+    Returns:
+        TappedOutputs: The maps, in the precision of the inputs, whatever
+        that of the network.
+    """
+    own = next(model.parameters()).dtype
+    images = inputs.to(own)
+    if channels_last:
+        images = images.contiguous(memory_format=torch.channels_last)
+    with tap_stages(model.backbone, pre_activation) as taps:
+        stages = model.extract_feat(images)
+    decoded = []
+    handle = model.decode_head.conv_seg.register_forward_pre_hook(
+        lambda _, arguments: decoded.append(arguments[0]))
+    try:
+        logits = model.decode_head.forward(stages)
+    finally:
+        handle.remove()
+    features = [*taps.features, *decoded, logits]
+    if own != inputs.dtype:
+        features = [x.to(inputs.dtype) for x in features]
+    return TappedOutputs(features[-1], features, stages)

@@ -20,15 +20,15 @@ def loss(name, kind, **options):
         name: dict(type=f'mmseg_spwc.{kind}', **options)})
 
 
-def branches(init):
+def branches(**options):
     return dict(
-        every=dict(model=dict(rc=dict(match=DOUBLED, init=init))),
+        every=dict(model=dict(rc=dict(match=DOUBLED, **options))),
         first=dict(model=dict(rc=dict(frozen=False))))
 
 
-def initial(policy):
-    return dict(
-        later=dict(hooks=dict(transition=dict(classifier_init=policy))))
+def initial(policy, **options):
+    return dict(later=dict(hooks=dict(
+        transition=dict(classifier_init=policy, **options))))
 
 
 def consolidation(name):
@@ -46,9 +46,10 @@ def hook(kind, stage, **options):
 # slot of a config: its values; two values of a slot exclude each other
 OPTIONS = {
     'rc': {
-        'rc-merged': branches('merged'),
-        'rc-carry': branches('carry'),
-        'rc-independent': branches('independent'),
+        'rc-merged': branches(init='merged'),
+        'rc-carry': branches(init='carry'),
+        'rc-independent': branches(init='independent'),
+        'rc-folded': branches(folded=True),
     },
     'frozen_norm': {
         'norms-of-later-steps': later(frozen_norm='.'),
@@ -56,6 +57,12 @@ OPTIONS = {
     },
     'pre_activation': {
         'pre-activation': later(pre_activation=True),
+    },
+    'channels_last': {
+        'channels-last': dict(every=dict(model=dict(channels_last=True))),
+    },
+    'teacher_dtype': {
+        'bfloat16-teacher': later(teacher_dtype='bfloat16'),
     },
     'pseudo_label': {
         'entropy': {
@@ -81,8 +88,11 @@ OPTIONS = {
     'pod': {'local-pod': loss('pod', 'LocalPODLoss')},
     'cube': {'pooled-cube': loss('cube', 'PooledCubeLoss')},
     'init': {
-        policy: initial(policy)
-        for policy in ('background', 'balanced', 'zero')
+        'background': initial('background'),
+        'balanced': initial('balanced'),
+        'share': initial('share', share=0.05),
+        'index': initial('index'),
+        'zero': initial('zero'),
     },
     'consolidation': {
         name: consolidation(name)
@@ -98,6 +108,7 @@ OPTIONS = {
     'self_paced': {
         'spwc': dict(rule='spwc', k=3),
         'spwc-background': dict(rule='linear', mu=1., background='keep'),
+        'spwc-distillation': dict(rule='spwc', k=3, on='distillation'),
         'spwc-anew': dict(rule='linear', mu=1., update=dict(epochs=1)),
     },
 }
@@ -107,12 +118,14 @@ VALUES = {
 }
 # units of spWC are classes only where it weights pixels, not penalties
 REFUSED = {
-    frozenset(['spwc-background', name]) for name in OPTIONS['consolidation']
+    frozenset(pair) for pair in itertools.product(
+        ['spwc-background', 'spwc-distillation'], OPTIONS['consolidation'])
 }
 QUICK = [
     ('rc-merged', 'norms-of-every-step'), ('rc-carry', 'ewc'),
     ('pre-activation', 'local-pod'), ('entropy', 'spwc'),
     ('norms-of-later-steps', 'feature-replay'), ('pooled-cube', 'balanced'),
+    ('rc-folded', 'channels-last'), ('bfloat16-teacher', 'unbiased-kd'),
 ]
 
 
@@ -142,7 +155,7 @@ def build(tiny_config, names):
     return cfg
 
 
-@pytest.mark.parametrize('names', pairs())
+@pytest.mark.parametrize('names', list(pairs()))
 def test_two_options_train_two_steps(tiny_config, names):
     cfg = build(tiny_config, names)
     record = ContinualRunner(cfg).train()

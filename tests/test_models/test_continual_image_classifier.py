@@ -203,6 +203,13 @@ def test_losses_that_cannot_be_served():
         model.loss(*batch())
 
 
+def test_what_has_a_default_need_not_be_served():
+    """Pixels can be weighted in a distillation, images cannot."""
+    model = build(losses=dict(
+        kd=dict(type='mmseg_spwc.DistillationLoss')))
+    assert model.arguments_of(model.losses['kd']) == ('logits', 'old_logits')
+
+
 def test_tasks_must_be_known():
     model, (inputs, samples) = build(), batch()
     with pytest.raises(ValueError, match='2 heads.*task of every image'):

@@ -103,8 +103,22 @@ def test_the_balanced_share_is_balanced():
         torch.testing.assert_close(shared.state_dict()[key], value)
 
 
+def test_the_share_by_index_is_one_over_the_classes_so_far():
+    before = GrowingClassifier(3, (5, 1)).double()
+    after = GrowingClassifier(3, (5, 1, 2)).double()
+    after.load_state_dict(before.state_dict(), strict=False)
+    after.initialise_new('index')
+    x = torch.randn(2, 3, 4, 5, dtype=torch.float64)
+    q, p = before(x).softmax(1), after(x).softmax(1)
+    torch.testing.assert_close(p[:, 0], q[:, 0] * 6 / 8)
+    for channel in (6, 7):
+        torch.testing.assert_close(p[:, channel], q[:, 0] / 8)
+    torch.testing.assert_close(p[:, 1:6], q[:, 1:])
+
+
 @pytest.mark.parametrize('policy, share', [
-    ('share', None), ('share', 0.), ('share', 1.), ('balanced', 0.5)])
+    ('index', 0.05), ('share', None), ('share', 0.), ('share', 1.),
+    ('balanced', 0.5)])
 def test_a_share_goes_with_its_policy_and_lies_between_0_and_1(policy, share):
     with pytest.raises(ValueError, match='share'):
         GrowingClassifier(3, (4, 2)).initialise_new(policy, share=share)

@@ -1,11 +1,13 @@
 """Measures the thresholds of a step's pseudo labels."""
+import itertools
+
 import torch
-from mmengine.dist import all_reduce, is_main_process
+from mmengine.dist import all_reduce
 from mmengine.hooks import Hook
-from mmengine.utils import ProgressBar
 
 from mmseg_spwc.models.segmentors.continual_encoder_decoder import labels_of
 from mmseg_spwc.registry import HOOKS
+from mmseg_spwc.utils.display import track
 from mmseg_spwc.utils.distributed import unwrap
 from mmseg_spwc.utils.random_state import get_random_state, set_random_state
 
@@ -32,16 +34,14 @@ class PseudoLabelHook(Hook):
         loader = runner.train_dataloader
         entropies = labeller.histogram(
             sum(student.channels), next(student.parameters()).device)
-        bar = ProgressBar(len(loader)) if is_main_process() else None
-        for batch, _ in zip(loader, range(len(loader)), strict=False):
+        batches = itertools.islice(loader, len(loader))
+        for batch in track(batches, len(loader), 'pseudo labels'):
             batch = student.data_preprocessor(batch, training=True)
             labels = labels_of(batch['data_samples'])
             logits = student.teacher.tapped_forward(batch['inputs']).logits
             entropies.update(
                 student.upsample(logits, labels.shape[1:]), labels,
                 sum(student.channels[:-1]))
-            if bar:
-                bar.update()
         all_reduce(entropies.histogram)
         check_agreement('about the entropies that give the thresholds',
                         histogram=entropies.histogram)

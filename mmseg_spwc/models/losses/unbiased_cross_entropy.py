@@ -44,10 +44,10 @@ def unbiased_cross_entropy(logits: Tensor,
                          f'{logits.shape[1]} classes, got {num_old}')
     labels = labels.long()
     if num_old > 0:
-        old = logits[:, :num_old].logsumexp(dim=1, keepdim=True)
-        new = logits[:, num_old:]
+        # one split: each slice would fill a whole gradient with zeros
+        old, new = logits.split([num_old, logits.shape[1] - num_old], dim=1)
         new = new + new_offset if new_offset else new
-        logits = torch.cat([old, new], dim=1)
+        logits = torch.cat([old.logsumexp(dim=1, keepdim=True), new], dim=1)
         # old classes -> 0, new ones -> 1, 2, ...
         joined = (labels - num_old + 1).clamp(min=0)
         labels = joined.masked_fill(labels == ignore_index, ignore_index)

@@ -1,28 +1,20 @@
 """Any mmseg ``EncoderDecoder`` as the student of a sequence."""
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import torch
 from mmseg.models import EncoderDecoder
 from mmseg.models.utils import resize
 from torch import Tensor, nn
-from torch.nn import functional
 
 from mmseg_spwc.labels import NOT_COUNTED, VOID
 from mmseg_spwc.registry import MODELS
 
+from ..entropy_thresholds import predicted
 from ..growing_classifier import grow_head
 from ..pseudo_label import PseudoLabeller
 from ..student import Student
-from ..taps import tap_stages
-
-
-class TappedOutputs(NamedTuple):
-    """Small logits (B, C, h, w) and the maps on the way to them."""
-    logits: Tensor
-    features: list  # what losses compare
-    stages: Sequence[Tensor]  # what heads read
-
+from ..taps import TappedOutputs, tapped_pass
+from .training_scores import background_kept, pixel_accuracy
 
 PRIORITY_ON = ('pixel', 'distillation', 'both')
 
@@ -64,6 +56,12 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
         priority_on (str): What spWC's weights multiply: ``'pixel'``, the
             cross entropy of old pixels; ``'distillation'``; or ``'both'``.
             Defaults to 'pixel'.
+        channels_last (bool): Keep channels last in memory, which many CPUs,
+            and GPUs in half precision, compute faster. Rounding differs.
+            Defaults to False.
+        teacher_dtype (str, optional): Precision of the teacher, such as
+            'bfloat16', half as dear and good to two digits. Defaults to
+            None, for that of the student.
         **kwargs: Those of mmseg's ``EncoderDecoder``.
     """
 
@@ -76,8 +74,14 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
                  pseudo_label: dict | None = None,
                  pre_activation: bool = False,
                  priority_on: str = 'pixel',
+                 channels_last: bool = False,
+                 teacher_dtype: str | None = None,
                  **kwargs) -> None:
         super().__init__(*args, **kwargs)
+        self.channels_last = channels_last
+        if channels_last:
+            self.to(memory_format=torch.channels_last)
+        self.teacher_dtype = floating_type(teacher_dtype)
         self.pre_activation = pre_activation
         self.pseudo_label = None if pseudo_label is None else \
             PseudoLabeller(**pseudo_label)
@@ -86,6 +90,12 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
             raise ValueError(f'self_paced.on is one of '
                              f'{", ".join(PRIORITY_ON)}, not {priority_on!r}.')
         self.priority_on = priority_on
+
+    def set_teacher(self, teacher: nn.Module) -> None:
+        """Take a copy of the previous model, in the teacher's precision."""
+        if self.teacher_dtype is not None:
+            teacher.to(self.teacher_dtype)
+        super().set_teacher(teacher)
 
     def grow(self) -> None:
         """Give every head one classifier for each step."""
@@ -138,17 +148,8 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
 
     def tapped_forward(self, inputs: Tensor) -> TappedOutputs:
         """Run the network once and keep the maps that losses compare."""
-        with tap_stages(self.backbone, self.pre_activation) as taps:
-            stages = self.extract_feat(inputs)
-        decoded = []
-        handle = self.decode_head.conv_seg.register_forward_pre_hook(
-            lambda _, arguments: decoded.append(arguments[0]))
-        try:
-            logits = self.decode_head.forward(stages)
-        finally:
-            handle.remove()
-        features = [*taps.features, *decoded, logits]
-        return TappedOutputs(logits, features, stages)
+        return tapped_pass(self, inputs, self.pre_activation,
+                           self.channels_last)
 
     def upsample(self, logits: Tensor, size: Sequence[int]) -> Tensor:
         """Enlarge logits (B, C, h, w) to a size (H, W)."""
@@ -214,8 +215,8 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
             factor = factor[:, None, None].expand(given.shape)
         if self.priorities is None or self.priority_on == 'distillation':
             return factor
-        units = given if self.num_new == 0 else old['old_logits'].argmax(
-            1).where(given < self.num_old, given)
+        units = given if self.num_new == 0 else predicted(
+            old['old_logits']).where(given < self.num_old, given)
         weight = self.priorities.to(given.device)[units]
         return weight if factor is None else weight * factor
 
@@ -224,44 +225,19 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
         if (self.priorities is None or self.priority_on == 'pixel'
                 or 'old_logits' not in old):  # nothing is distilled
             return None
-        seen = old['old_logits'].argmax(1)
+        seen = predicted(old['old_logits'])
         return self.priorities.to(seen.device)[seen]
+
+
+def floating_type(name: str | None) -> torch.dtype | None:
+    """Return the type of a name such as 'bfloat16', or say what is wrong."""
+    kind = None if name is None else getattr(torch, name, name)
+    if kind is None or getattr(kind, 'is_floating_point', False):
+        return kind
+    raise ValueError(f"teacher_dtype is 'bfloat16', 'float16', 'float32' or "
+                     f'None, not {name!r}.')
 
 
 def labels_of(samples: Sequence) -> Tensor:
     """Channels of the pixels, (B, H, W)."""
     return torch.cat([sample.gt_sem_seg.data for sample in samples])
-
-
-def pixel_accuracy(logits: Tensor, labels: Tensor) -> Tensor:
-    """Percent of hits at the small logits' own size.
-
-    An arg-max at label size would cost as much as a stage of a small
-    network, every iteration, for a number that is only logged.
-    """
-    labels = shrink(labels, logits)
-    counted = labels != VOID
-    hits = (logits.argmax(1) == labels) & counted
-    return 100 * hits.sum() / counted.sum().clamp(min=1)
-
-
-def background_kept(logits: Tensor, old_logits: Tensor,
-                    labels: Tensor) -> Tensor:
-    """Percent of the previous model's background that still is background.
-
-    Pixels of a new class do not count: they shall change.
-
-    Args:
-        logits (Tensor): Small logits, (B, C, h, w).
-        old_logits (Tensor): The previous model's, (B, C_old, h, w).
-        labels (Tensor): (B, H, W).
-    """
-    was = (old_logits.argmax(1) == 0) & (shrink(labels, logits) == 0)
-    kept = was & (logits.argmax(1) == 0)
-    return 100 * kept.sum() / was.sum().clamp(min=1)
-
-
-def shrink(labels: Tensor, logits: Tensor) -> Tensor:
-    """Labels (B, H, W) at the size of small logits, the nearest of each."""
-    return functional.interpolate(
-        labels[:, None].float(), logits.shape[2:])[:, 0]

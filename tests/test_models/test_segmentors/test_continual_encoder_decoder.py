@@ -5,38 +5,11 @@ import pytest
 import torch
 from mmengine.structures import PixelData
 from mmseg.structures import SegDataSample
+from segmentor_parts import batch, build
 from torch import nn
 
-from mmseg_spwc.engine import step_config
 from mmseg_spwc.models.pseudo_label import PseudoLabeller
-from mmseg_spwc.models.segmentors.continual_encoder_decoder import (
-    background_kept,
-    labels_of,
-    pixel_accuracy,
-)
-from mmseg_spwc.registry import MODELS
-from mmseg_spwc.scenario import build_scenario
-
-
-def build(cfg, step, **losses):
-    scenario = build_scenario(cfg.scenario.to_dict())
-    config = step_config(cfg, scenario, step).model
-    config.losses.update(losses)
-    return MODELS.build(config)
-
-
-def batch(channels=8, size=48):
-    torch.manual_seed(0)
-    labels = torch.randint(0, channels, (2, 1, size, size))
-    labels[:, :, :4] = 255
-    samples = [
-        SegDataSample(
-            gt_sem_seg=PixelData(data=label),
-            metainfo=dict(img_shape=(size, size), ori_shape=(size, size),
-                          pad_shape=(size, size)))
-        for label in labels
-    ]
-    return torch.randn(2, 3, size, size), samples
+from mmseg_spwc.models.segmentors.continual_encoder_decoder import labels_of
 
 
 class Keeps(nn.Module):
@@ -91,15 +64,6 @@ def test_importances_leave_out_what_is_ignored(tiny_config):
     got = build(tiny_config(), 0).active_labels(samples)
     assert got.dtype == torch.int64
     assert got.tolist() == [[[0, -100], [3, 7]], [[-100, -100], [1, 0]]]
-
-
-def test_accuracy_counts_hits_among_known_pixels():
-    logits = torch.zeros(1, 2, 2, 2)
-    logits[:, 1, 0] = 1  # the upper row says 1, the lower 0
-    labels = torch.tensor([[[1, 1, 0, 0], [1, 1, 0, 0],
-                            [0, 0, 255, 255], [0, 0, 255, 255]]])
-    accuracy = pixel_accuracy(logits, labels)
-    torch.testing.assert_close(accuracy, torch.tensor(200 / 3))
 
 
 def test_teacher_is_hidden_frozen_and_moves_along(tiny_config):
@@ -292,21 +256,6 @@ def test_auxiliary_heads_learn_by_the_pixel_loss(tiny_config):
     theirs = model.auxiliary_head.loss(
         model.extract_feat(inputs), samples, None)
     torch.testing.assert_close(losses['loss_aux_0'], theirs['loss_ce'])
-
-
-def test_the_background_that_is_kept_is_counted_by_hand():
-    """2 x 2 pixels: old background is kept, lost to a new class, a new
-    class's own pixel, and no background before."""
-    old = torch.zeros(1, 2, 2, 2)
-    old[0, 1, 1, 1] = 1  # the last pixel was class 1
-    new = torch.zeros(1, 3, 2, 2)
-    new[0, 2, 0, 1] = new[0, 2, 1, 0] = 1
-    labels = torch.tensor([[[0, 0], [2, 0]]])
-    assert background_kept(new, old, labels) == 50
-    large = labels.repeat_interleave(8, 1).repeat_interleave(8, 2)
-    assert background_kept(new, old, large) == 50
-    nothing = torch.full_like(labels, 255)
-    assert background_kept(new, old, nothing) == 0
 
 
 def test_a_step_with_a_teacher_tells_what_is_left_of_the_background(
