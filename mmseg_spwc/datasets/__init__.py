@@ -17,13 +17,19 @@ from .loading import (
     steady_worker_init,
 )
 from .shapes import ShapesDataset
-from .transforms import AreaRandomResizedCrop, MapLabels, ShortSideCentreCrop
+from .transforms import (
+    AreaRandomResizedCrop,
+    MapLabels,
+    PackSample,
+    RandomMirror,
+    ShortSideCentreCrop,
+)
 
 __all__ = [
     'ADE20KWithVoid', 'AreaRandomResizedCrop', 'BatchRandomFlip',
     'BatchRandomShift', 'CifarImages', 'ContinualClsDataset',
     'ContinualSegDataset', 'DigitImages', 'IdxImages', 'InMemoryImages',
-    'MapLabels', 'SeededInfiniteSampler', 'SeededSampler', 'ShapesDataset',
-    'ShortSideCentreCrop', 'TinyImageNet', 'collate_batches',
-    'steady_worker_init'
+    'MapLabels', 'PackSample', 'RandomMirror', 'SeededInfiniteSampler',
+    'SeededSampler', 'ShapesDataset', 'ShortSideCentreCrop', 'TinyImageNet',
+    'collate_batches', 'steady_worker_init'
 ]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from mmengine.dataset import Compose
 from torch.utils.data import Dataset
 
-from mmseg_spwc.errors import naming_files
+from mmseg_spwc.errors import WHERE, naming_files
 from mmseg_spwc.registry import DATASETS
 from mmseg_spwc.scenario import (
     Scenario,
@@ -15,15 +15,15 @@ from mmseg_spwc.scenario import (
     select_test,
     select_train,
 )
-from mmseg_spwc.utils.random_state import seeded
+from mmseg_spwc.utils.display import warn
+from mmseg_spwc.utils.random_state import generators_kept, seed_generators
 
 from .class_index import image_names, load_class_index
+from .decoded import DecodedImages, decoded_gigabytes
 
 NO_IMAGE = ('The data set {} holds no image. Check data_root, ann_file and '
             'img_suffix.')
-NO_DATA = ('{0} is missing. Put the data set into {1}, set data_root to the '
-           'folder that holds it, or MMSEG_SPWC_DATA to the folder of all '
-           'data sets; data/README.md shows what goes where.')
+NO_DATA = '{} is missing. Put the data set into {}, ' + WHERE
 
 
 @DATASETS.register_module()
@@ -48,6 +48,9 @@ class ContinualSegDataset(Dataset):
             far, as joint training does. Defaults to False.
         seed (int): Seed of the augmentation. Defaults to 0.
         cache_dir (str, optional): See :func:`load_class_index`.
+        keep_decoded (float): Gigabytes of memory in which decoded images are
+            kept for the next epochs, as many as fit into it. Defaults to
+            0.
     """
 
     def __init__(self,
@@ -58,7 +61,8 @@ class ContinualSegDataset(Dataset):
                  heldout: dict | None = None,
                  cumulative: bool = False,
                  seed: int = 0,
-                 cache_dir: str | None = None) -> None:
+                 cache_dir: str | None = None,
+                 keep_decoded: float = 0.) -> None:
         self.scenario = build_scenario(scenario)
         self.step = step
         self.seed = seed
@@ -75,6 +79,22 @@ class ContinualSegDataset(Dataset):
             insert_label_map(pipeline_of(dataset),
                              label_table(self.scenario, step, role,
                                          cumulative)))
+        self.decoded = None
+        if keep_decoded:
+            self._keep_decoded(keep_decoded)
+
+    def _keep_decoded(self, room: float) -> None:
+        """Let the pipeline begin after the masks are loaded and mapped."""
+        transforms = self.pipeline.transforms
+        self.decoded = DecodedImages(len(self), room, transforms[:3])
+        self.pipeline = Compose(transforms[3:])
+        paths = [self.get_data_info(i)['img_path'] for i in range(len(self))]
+        needed = decoded_gigabytes(paths)
+        if needed is not None and needed > room:
+            warn(f'The {len(self)} decoded images of step {self.step} take '
+                 f'about {needed:.2g} GB: keep_decoded={room:g} holds '
+                 f'{room / needed:.0%} of them, and the others are read anew '
+                 'in every epoch.')
 
     @property
     def metainfo(self) -> dict:
@@ -93,9 +113,21 @@ class ContinualSegDataset(Dataset):
         return len(self.positions)
 
     def __getitem__(self, key: int | Sequence) -> dict:
+        """Return a sample by its index, or by ``(index, epoch)``."""
+        return self.__getitems__([key])[0]
+
+    def __getitems__(self, keys: Sequence) -> list[dict]:
+        """Return the samples of a batch, as PyTorch's loaders ask for them."""
+        with generators_kept():
+            return [self._sample(key) for key in keys]
+
+    def _sample(self, key: int | Sequence) -> dict:
         index, epoch = key if isinstance(key, Sequence) else (key, 0)
         info = self.get_data_info(index)
-        with seeded(self.seed, epoch, index), naming_files(dict(info)):
+        with naming_files(dict(info)):
+            if self.decoded is not None:
+                info = self.decoded.load(index, info)
+            seed_generators(self.seed, epoch, index)
             return self.pipeline(info)
 
 

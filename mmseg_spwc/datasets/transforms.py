@@ -3,10 +3,16 @@ import math
 
 import cv2
 import numpy as np
+import torch
 from mmcv.image import imresize
 from mmcv.transforms import BaseTransform
+from mmengine.structures import PixelData
+from mmseg.datasets.transforms import PackSegInputs
+from mmseg.structures import SegDataSample
 
 from mmseg_spwc.registry import TRANSFORMS
+
+OTHER_MAPS = {'gt_edge_map', 'gt_depth_map'}
 
 
 @TRANSFORMS.register_module()
@@ -57,13 +63,14 @@ class AreaRandomResizedCrop(BaseTransform):
         self.size = size
         self.area = area
         self.ratio = ratio
+        self.log_ratio = np.log(ratio).tolist()
         self.tries = tries
 
     def crop_box(self, height: int, width: int) -> tuple:
         """Draw ``(top, left, height, width)`` of the crop."""
         for _ in range(self.tries):
             target = height * width * np.random.uniform(*self.area)
-            aspect = math.exp(np.random.uniform(*np.log(self.ratio)))
+            aspect = math.exp(np.random.uniform(*self.log_ratio))
             w = round(math.sqrt(target * aspect))
             h = round(math.sqrt(target / aspect))
             if 0 < w <= width and 0 < h <= height:
@@ -114,3 +121,59 @@ class ShortSideCentreCrop(BaseTransform):
                 results[key], shape, interpolation='nearest')[box]
         results['img_shape'] = results['ori_shape'] = (self.size, self.size)
         return results
+
+
+@TRANSFORMS.register_module()
+class RandomMirror(BaseTransform):
+    """Mirror an image and its label maps left to right.
+
+    The same, draw for draw and pixel for pixel, as mmseg's ``RandomFlip``,
+    but several times faster.
+
+    Args:
+        prob (float): How likely. Defaults to 0.5.
+    """
+
+    def __init__(self, prob: float = 0.5) -> None:
+        if not 0 <= prob <= 1:
+            raise ValueError(f'prob is {prob}: give a number from 0 to 1.')
+        self.prob = prob
+
+    def transform(self, results: dict) -> dict:
+        results['flip'] = bool(np.random.random_sample() < self.prob)
+        results['flip_direction'] = None
+        if results['flip']:
+            results['flip_direction'] = 'horizontal'
+            for key in ('img', *results.get('seg_fields', [])):
+                results[key] = cv2.flip(results[key], 1)
+        return results
+
+
+@TRANSFORMS.register_module()
+class PackSample(PackSegInputs):
+    """Make tensors of an image and its label map.
+
+    The same result as mmseg's ``PackSegInputs``, but several times faster for
+    what continual segmentation has: OpenCV takes the channels apart, and what
+    is known of the image is not copied deeply. Samples with other maps are
+    left to mmseg.
+
+    Args:
+        meta_keys (Sequence[str]): What is known of the image and kept, as of
+            ``PackSegInputs``.
+    """
+
+    def transform(self, results: dict) -> dict:
+        image, labels = results.get('img'), results.get('gt_seg_map')
+        if image is None or image.ndim != 3 or labels is None or \
+                labels.ndim != 2 or OTHER_MAPS & results.keys():
+            return super().transform(results)
+        planes = np.empty((image.shape[2], *image.shape[:2]), image.dtype)
+        cv2.split(image, list(planes))
+        sample = SegDataSample()
+        sample.gt_sem_seg = PixelData(
+            data=torch.from_numpy(labels.astype(np.int64)[None]))
+        for key in self.meta_keys:
+            if key in results:
+                sample.set_field(results[key], key, field_type='metainfo')
+        return dict(inputs=torch.from_numpy(planes), data_samples=sample)

@@ -38,22 +38,38 @@ def set_random_state(state: dict) -> None:
 
 
 @contextlib.contextmanager
-def seeded(*entropy: int) -> Iterator[None]:
-    """Run a block with generators seeded from ``entropy``, then restore them.
-
-    Args:
-        entropy (int): Non-negative numbers; every tuple of them gives
-            streams of its own.
-    """
+def generators_kept() -> Iterator[None]:
+    """Leave the generators as they are before a block."""
     python, array = random.getstate(), np.random.get_state()
     tensor = torch.get_rng_state()
-    seeds = np.random.SeedSequence(entropy).generate_state(3)
-    random.seed(int(seeds[0]))
-    np.random.seed(seeds[1])
-    torch.random.default_generator.manual_seed(int(seeds[2]))
     try:
         yield
     finally:
         random.setstate(python)
         np.random.set_state(array)
         torch.set_rng_state(tensor)
+
+
+def seed_generators(*entropy: int) -> None:
+    """Seed all generators.
+
+    Args:
+        entropy (int): Non-negative numbers; every tuple of them gives
+            streams of its own.
+    """
+    seeds = np.random.SeedSequence(entropy).generate_state(3)
+    random.seed(int(seeds[0]))
+    np.random.seed(seeds[1])
+    torch.random.default_generator.manual_seed(int(seeds[2]))
+
+
+@contextlib.contextmanager
+def seeded(*entropy: int) -> Iterator[None]:
+    """Run a block with generators seeded from ``entropy``, then restore them.
+
+    Args:
+        entropy (int): As of :func:`seed_generators`.
+    """
+    with generators_kept():
+        seed_generators(*entropy)
+        yield

@@ -7,9 +7,11 @@ from scipy import stats
 from mmseg_spwc.datasets.batches import (
     BatchRandomFlip,
     BatchRandomShift,
+    PixelOrders,
     counter_uniforms,
     splitmix64,
 )
+from mmseg_spwc.scenario import build_scenario
 
 MASK = 2**64 - 1
 
@@ -105,3 +107,15 @@ def test_shift_reaches_every_place_alike():
     assert places.sum() == 9000
     with pytest.raises(ValueError, match='padding is -1'):
         BatchRandomShift(-1)
+
+
+@pytest.mark.parametrize('tasks', [[1] * 6, [0, 1, 2, 2, 1, 0], [2]])
+def test_pixels_of_every_task_move_as_its_own_order_says(tasks):
+    scenario = build_scenario(dict(
+        problem='classification', dataset='toy', kind='domain',
+        steps=[['p0'], ['p1'], ['p2']], num_classes=6, permute=True))
+    images = torch.randint(256, (len(tasks), 2, 3, 4), dtype=torch.uint8)
+    moved = PixelOrders(scenario, 3, 12)(images, torch.tensor(tasks))
+    for image, other, task in zip(images, moved, tasks, strict=True):
+        order = torch.from_numpy(scenario.permutation(task, 12))
+        assert torch.equal(other.flatten(1), image.flatten(1)[:, order])

@@ -1,14 +1,20 @@
 """The literature's transforms."""
+import copy
 import math
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mmengine.registry import TRANSFORMS, init_default_scope
+from mmseg.datasets.transforms import PackSegInputs
 
 from mmseg_spwc.datasets.transforms import (
     AreaRandomResizedCrop,
     MapLabels,
+    PackSample,
+    RandomMirror,
     ShortSideCentreCrop,
 )
 from mmseg_spwc.scenario import get_scenario
@@ -95,3 +101,50 @@ def test_centre_crop_keeps_the_centre():
     columns = ShortSideCentreCrop(32)(results)['gt_seg_map'][0]
     assert columns.tolist() == list(range(16, 48))
     assert math.isclose(columns.mean(), 31.5)
+
+
+@pytest.mark.parametrize('prob', [0, .3, .5, 1])
+def test_mirroring_is_mmsegs_flip(prob):
+    init_default_scope('mmseg')
+    theirs = TRANSFORMS.build(dict(type='RandomFlip', prob=float(prob)))
+    flips = set()
+    for seed in range(20):
+        given = sample(9, 7)
+        with seeded(seed):
+            a = RandomMirror(prob)(copy.deepcopy(given))
+            after = np.random.random_sample()
+        with seeded(seed):
+            b = theirs(copy.deepcopy(given))
+            assert np.random.random_sample() == after
+        for key in ('img', 'gt_seg_map'):
+            assert np.array_equal(a[key], b[key])
+        assert (a['flip'], a['flip_direction']) == (
+            b['flip'], b['flip_direction'])
+        flips.add(a['flip'])
+    assert len(flips) == (1 if prob in (0, 1) else 2)
+    with pytest.raises(ValueError, match='0 to 1'):
+        RandomMirror(2)
+
+
+@pytest.mark.parametrize('change', [
+    lambda s: s, lambda s: dict(s, img=s['img'][:, ::-1], flip=True),
+    lambda s: dict(s, img=s['img'][2:6, 1:5], gt_seg_map=s['gt_seg_map'][
+        2:6, 1:5]),
+    lambda s: dict(s, img=s['img'][..., 0]),
+    lambda s: dict(s, gt_depth_map=np.ones((9, 7), np.float32)),
+    lambda s: {k: v for k, v in s.items() if k != 'gt_seg_map'},
+    lambda s: dict(s, img=s['img'].astype(np.float32))])
+def test_packing_is_mmsegs(change):
+    given = change(dict(sample(9, 7), img_path='a.jpg', ori_shape=(9, 7)))
+    ours, theirs = (pack()(copy.deepcopy(given))
+                    for pack in (PackSample, PackSegInputs))
+    assert sorted(ours) == sorted(theirs)
+    assert torch.equal(ours['inputs'], theirs['inputs'])
+    assert ours['inputs'].dtype == theirs['inputs'].dtype
+    assert ours['inputs'].is_contiguous()
+    ours, theirs = ours['data_samples'], theirs['data_samples']
+    for key in theirs.keys():  # noqa: SIM118
+        assert torch.equal(ours.get(key).data, theirs.get(key).data)
+        assert ours.get(key).data.dtype == theirs.get(key).data.dtype
+    assert ours.metainfo == theirs.metainfo
+    assert ours.keys() == theirs.keys()

@@ -7,14 +7,14 @@ train_pipeline = [
     dict(type='LoadImageFromFile'),
     dict(type='LoadAnnotations'),
     dict(type='mmseg_spwc.AreaRandomResizedCrop'),
-    dict(type='RandomFlip', prob=0.5),
-    dict(type='PackSegInputs'),
+    dict(type='mmseg_spwc.RandomMirror', prob=0.5),
+    dict(type='mmseg_spwc.PackSample'),
 ]
 test_pipeline = [
     dict(type='LoadImageFromFile'),
     dict(type='LoadAnnotations'),
     dict(type='mmseg_spwc.ShortSideCentreCrop'),
-    dict(type='PackSegInputs'),
+    dict(type='mmseg_spwc.PackSample'),
 ]
 train_dataloader = dict(
     num_workers=4,

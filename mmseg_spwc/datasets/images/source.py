@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mmseg_spwc.errors import naming_files
+from mmseg_spwc.errors import WHERE, naming_files
 from mmseg_spwc.registry import DATASETS
 
 SPLITS = ('train', 'test')
@@ -173,8 +173,8 @@ def find_file(root: str | Path, names: Sequence[str], what: str) -> Path:
         if (Path(root) / name).is_file():
             return Path(root) / name
     raise FileNotFoundError(
-        f'{what} is not complete: put {" or ".join(names)} into {root}, or '
-        'set data_root to the folder that holds it.')
+        f'{what} is not complete: put {" or ".join(names)} into {root}, '
+        + WHERE)
 
 
 def _image(sample: dict, index: int) -> Tensor:

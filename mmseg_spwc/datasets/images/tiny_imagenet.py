@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from PIL import Image
 
+from mmseg_spwc.errors import WHERE
 from mmseg_spwc.registry import DATASETS
 from mmseg_spwc.utils.files import atomic_path
 
@@ -115,8 +116,7 @@ def _class_folders(root: str, split: str = 'train') -> list[Path]:
     if not folder.is_dir():
         raise FileNotFoundError(
             f'Tiny ImageNet is not complete: put the folders train and val '
-            f'of tiny-imagenet-200.zip into {root}, or set data_root to the '
-            'folder that holds them.')
+            f'of tiny-imagenet-200.zip into {root}, ' + WHERE)
     return sorted(path for path in folder.iterdir() if path.is_dir())
 
 
