@@ -24,6 +24,7 @@ from matplotlib import pyplot as plt  # noqa: E402
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / 'docs'
 PAGE, CHART = DOCS / 'benchmarks.md', DOCS / 'images/benchmarks.png'
+TASKS = DOCS / 'images/many_tasks.png'
 BEGIN, END = '<!-- table: make bench -->', '<!-- end of the table -->'
 
 
@@ -78,11 +79,24 @@ def draw(rows: list[Row], path: Path = CHART) -> None:
     plt.close(figure)
 
 
+def options_of(script: str, args: argparse.Namespace) -> list[str]:
+    """What a script is called with, beside its defaults."""
+    if script == 'permuted_mnist.py' and args.data_root:
+        return [args.data_root]
+    if script == 'voc_pipeline.py' and args.voc_root:
+        return ['--voc-root', args.voc_root]
+    if script == 'many_tasks.py' and not (args.dry_run or args.only):
+        return ['--chart', str(TASKS)]
+    return []
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     parser.add_argument('--only', nargs='+', help='names of scripts')
     parser.add_argument('--data-root', help='folder with MNIST\'s IDX files; '
                         'generated digits are used without it')
+    parser.add_argument('--voc-root', help='folder of VOC 2012; generated '
+                        'images are used without it')
     parser.add_argument('--dry-run', action='store_true',
                         help='print the table, write nothing')
     args = parser.parse_args()
@@ -91,8 +105,7 @@ def main() -> None:
         if args.only and script.name not in args.only:
             continue
         print(f'== {script.name}', flush=True)
-        given = args.data_root and script.name == 'permuted_mnist.py'
-        found, missing = run(script, [args.data_root] if given else [])
+        found, missing = run(script, options_of(script.name, args))
         rows += found
         notes += missing
     print('\n' + table(rows), *notes, sep='\n')

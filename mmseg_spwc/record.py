@@ -8,6 +8,9 @@ import csv
 import functools
 import io
 import json
+import marshal
+import math
+from collections.abc import Iterator
 from pathlib import Path
 
 import jsonschema
@@ -30,6 +33,7 @@ class Record:
 
     def __init__(self, content: dict) -> None:
         self.content = content
+        self._texts: dict[bytes, str] = {}  # of steps
 
     @classmethod
     def new(cls, problem: str, run: dict, scenario: dict,
@@ -79,11 +83,31 @@ class Record:
         return cls(content)
 
     def write(self, folder: str | Path) -> None:
-        """Write ``record.json`` and ``results.csv`` into ``folder``."""
-        check(self.content, Path(folder) / FILE_NAME)
-        text = json.dumps(self.content, indent=1, allow_nan=False)
-        write_text(Path(folder) / FILE_NAME, text + '\n')
+        """Write ``record.json`` and ``results.csv`` into ``folder``.
+
+        A step is checked and put into words once: a run of a thousand steps
+        writes its record a thousand times.
+        """
+        where = Path(folder) / FILE_NAME
+        rest = dict(self.content, steps=[])
+        check(rest, where)
+        steps = ',\n'.join(self._text(entry, where) for entry in self.steps)
+        text = json.dumps(rest, indent=1, allow_nan=False).replace(
+            '\n "steps": []', f'\n "steps": [\n{steps}\n ]', 1)
+        write_text(where, text + '\n')
         write_text(Path(folder) / TABLE_NAME, self.to_csv())
+
+    def _text(self, entry: dict, where: Path) -> str:
+        """A step as JSON, one line per key."""
+        key = marshal.dumps(entry, 2)  # the same bytes for the same content
+        if key not in self._texts:
+            if not _validator('step').is_valid(entry):
+                check(self.content, where)  # says what and where
+            lines = (f'   {json.dumps(name)}: '
+                     f'{json.dumps(value, allow_nan=False)}'
+                     for name, value in entry.items())
+            self._texts[key] = '  {\n' + ',\n'.join(lines) + '\n  }'
+        return self._texts[key]
 
     def add_step(self, entry: dict, summary: dict) -> None:
         """Append a finished step and renew the summary of the run."""
@@ -196,6 +220,42 @@ def check(content: dict, where: str | Path) -> None:
 
 
 @functools.cache
-def _validator() -> jsonschema.Draft202012Validator:
-    schema = Path(__file__).with_name('record_schema.json').read_text()
-    return jsonschema.Draft202012Validator(json.loads(schema))
+def _validator(part: str | None = None) -> jsonschema.Draft202012Validator:
+    """Of a whole record, or of one of the parts that the schema defines."""
+    text = Path(__file__).with_name('record_schema.json').read_text()
+    schema = json.loads(text)
+    if part:
+        schema = {'$ref': f'#/$defs/{part}', '$defs': schema['$defs']}
+    kind = jsonschema.validators.extend(
+        jsonschema.Draft202012Validator, dict(items=_items))
+    return kind(schema)
+
+
+def _items(validator, items: dict, instance: object,
+           schema: dict) -> Iterator[jsonschema.ValidationError]:
+    """``items``, quick for long lists of numbers.
+
+    The schema asks for types and ranges only, so that such a list is valid if
+    its least, greatest and one broken number are. Whatever else there is goes
+    the long way, number by number.
+    """
+    some = _extremes(instance) if isinstance(instance, list) else None
+    if some is None or any(
+            True for x in some for _ in validator.descend(x, items)):
+        usual = jsonschema.Draft202012Validator.VALIDATORS['items']
+        yield from usual(validator, items, instance, schema)
+
+
+def _extremes(values: list) -> list | None:
+    """Those of a list of numbers and None; None for any other list."""
+    kinds = set(map(type, values))
+    if not kinds <= {int, float, type(None)}:
+        return None
+    numbers = [x for x in values if x is not None]
+    some = [None] if len(numbers) < len(values) else []
+    if not numbers:
+        return some
+    if not math.isfinite(sum(numbers)):  # nothing is less than NaN
+        return None
+    broken = next((x for x in numbers if x % 1), numbers[0])
+    return [*some, min(numbers), max(numbers), broken]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scripts import load
 
 FOLDER = Path(__file__).parents[1] / 'benchmarks'
 
@@ -29,17 +30,16 @@ def frame(monkeypatch):
     """`_sides`, and `__main__` under a name of its own."""
     monkeypatch.syspath_prepend(str(FOLDER))
     import _sides
-    spec = importlib.util.spec_from_file_location(
-        'bench_main', FOLDER / '__main__.py')
-    main = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(main)
-    return _sides, main
+    return _sides, load('benchmarks/__main__.py')
 
 
 @pytest.mark.parametrize('name, options, ratios', [
     ('penalty.py', ['--tasks', '2', '--repeats', '1'], 2),
     ('importance.py', ['--samples', '32', '--batch', '32'], 4),
     ('label_map.py', [], 1),
+    pytest.param('voc_pipeline.py', ['--images', '4', '--repeats', '1'], 5,
+                 marks=pytest.mark.slow),
+    ('many_tasks.py', ['--tasks', '2', '40', '--repeats', '1'], 7),
 ])
 def test_hands_on_its_rows(name, options, ratios, tmp_path):
     rows = tmp_path / 'rows.jsonl'
@@ -107,6 +107,22 @@ def test_our_side_of_an_iteration_runs(frame, monkeypatch):
     before = model[0].weight.clone()
     ewc_step.ours(tasks, torch.rand(20, 1024), torch.arange(20) % 10)()
     assert not torch.equal(model[0].weight, before)
+
+
+def test_a_step_of_rcil_has_one_value_however_it_is_computed(frame):
+    import rcil_step
+    import torch
+    leaf = rcil_step.NETWORKS['mobilenetv2'][0]
+    student = rcil_step.build(leaf, {})
+    light = rcil_step.build(leaf, rcil_step.LIGHT)
+    data = rcil_step.batch(2, 64, sum(student.channels))
+    values = []
+    for side, model in ((rcil_step.step, student), (rcil_step.step, light),
+                        (rcil_step.direct, student)):
+        torch.manual_seed(1)  # the same channels are drawn
+        values.append(side(model, *data).item())
+    assert values[0] == pytest.approx(values[2], rel=1e-4)
+    assert values[1] == pytest.approx(values[2], rel=0.02)
 
 
 def test_a_ratio_above_its_aim_is_said(frame):

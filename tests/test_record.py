@@ -123,3 +123,42 @@ def test_wrong_records_of_version_1_are_refused(record, tmp_path, change,
     (tmp_path / 'record.json').write_text(json.dumps(old))
     with pytest.raises(RecordError, match=message):
         Record.read(tmp_path)
+
+
+def test_a_changed_step_is_written_anew(record, tmp_path):
+    record.write(tmp_path)
+    record.steps[0]['iou'][1] = 0.25
+    record.steps[1]['cost']['wall_time'] = 7
+    record.write(tmp_path)
+    assert Record.read(tmp_path).content == record.content
+
+
+def test_the_file_says_a_key_of_a_step_in_one_line(record, tmp_path):
+    record.write(tmp_path)
+    lines = (tmp_path / 'record.json').read_text().splitlines()
+    assert '   "iou": [0.8, 0.2, 0.5],' in lines
+    assert ' "method": "Finetune",' in lines
+
+
+@pytest.mark.parametrize('name, values', [
+    ('iou', [0.5, 0.2, 1.5]), ('iou', [0.5, -0.1, None]),
+    ('iou', [0.5, '0.2']), ('iou', [0.5, True]), ('iou', [[0.5]]),
+    ('iou', [float('nan'), 2.]), ('class_ids', [0, 1.5, 2]),
+    ('class_ids', [0, None]), ('classes', ['a', 3])])
+def test_one_wrong_value_in_a_list_is_found(record, tmp_path, name, values):
+    content = copy.deepcopy(record.content)
+    content['steps'][1][name] = values
+    (tmp_path / 'record.json').write_text(json.dumps(content))
+    with pytest.raises(RecordError, match=rf'steps\[1\]\.{name}\['):
+        Record.read(tmp_path)
+    with pytest.raises(RecordError, match=rf'steps\[1\]\.{name}\['):
+        Record(content).write(tmp_path / 'other')
+    assert not (tmp_path / 'other').exists()
+
+
+@pytest.mark.parametrize('values', [
+    [], [None], [0.5, None, 1], [0, 1], [1.0, 0.0]])
+def test_lists_that_are_right_pass(record, tmp_path, values):
+    record.steps[1]['iou'] = values
+    record.write(tmp_path)
+    assert Record.read(tmp_path).step(1)['iou'] == values

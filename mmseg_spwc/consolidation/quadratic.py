@@ -1,15 +1,22 @@
-"""One quadratic penalty for any number of past tasks."""
+"""One quadratic penalty for any number of past steps."""
+import itertools
 import math
 from collections.abc import Iterable, Mapping
 
 import torch
 from torch import Tensor
 
+from .fold import Term, fold_
+
 NamedTensors = Mapping[str, Tensor] | Iterable[tuple[str, Tensor]]
+# weight, importances, anchors
+Step = tuple[float, Mapping[str, Tensor], Mapping[str, Tensor]]
+
+GROUP = 32  # steps that are held at once
 
 
 class QuadraticPenalty:
-    r"""The sum of the penalties of all past tasks, kept as one.
+    r"""The sum of the penalties of all past steps, kept as one.
 
     .. math::
         \sum_t w_t \sum_i \Gamma_{t,i} (\theta_i - \theta^*_{t,i})^2
@@ -17,10 +24,10 @@ class QuadraticPenalty:
 
     with the strength :math:`A = \sum_t w_t \Gamma_t` and the centre
     :math:`c = \sum_t w_t \Gamma_t \theta^*_t / A`. The two sides are equal, so
-    a training step costs the same after one task and after a hundred.
+    an iteration costs the same after one step and after a thousand.
 
     EWC takes :math:`w_t = \lambda v_t / 2` (eq. 4), MAS
-    :math:`w_t = \gamma v_t` (eq. 3). :meth:`add` keeps one anchor per task;
+    :math:`w_t = \gamma v_t` (eq. 3). :meth:`add` keeps one anchor per step;
     :meth:`add_online` keeps only the last, as online EWC, MAS and SI do.
 
     A and c are accumulated in float64 on the CPU and applied in the type and
@@ -34,32 +41,40 @@ class QuadraticPenalty:
         self._constant = 0.
         self._ready: dict[str, tuple[Tensor, Tensor]] = {}  # 2A and c, cast
 
-    @torch.no_grad()
     def add(self, weight: float, importances: Mapping[str, Tensor],
             anchors: Mapping[str, Tensor]) -> None:
-        """Add the penalty of one task.
+        """Add the penalty of one step.
 
         Args:
-            weight: Strength of the task, for instance lambda * v / 2.
+            weight: Strength of the step, for instance lambda * v / 2.
             importances: Importance of each parameter, not negative.
-            anchors: Parameters at the end of the task; names without an
+            anchors: Parameters at the end of the step; names without an
                 importance are ignored.
         """
-        self._check_task(weight, importances, anchors)
-        if weight == 0:
-            return
-        for name, gamma in importances.items():
-            strength, anchor = weight * _master(gamma), _master(anchors[name])
-            centre = self._centre.setdefault(name, anchor)
-            before = self._strength.get(name, torch.zeros_like(strength))
-            total = before + strength
-            share = torch.where(total > 0, strength / total, 0.)
-            shift = anchor - centre
-            # parallel axes: every term is positive, nothing cancels
-            self._constant += (before * share * shift**2).sum().item()
-            self._centre[name] = centre + share * shift
-            self._strength[name] = total
-            self._ready.pop(name, None)
+        self.add_all([(weight, importances, anchors)])
+
+    @torch.no_grad()
+    def add_all(self, steps: Iterable[Step]) -> None:
+        """Add many steps, which is quicker than one by one, and the same.
+
+        Args:
+            steps: What :meth:`add` takes; a few of them are held at a time,
+                so they may come from files.
+        """
+        steps = iter(steps)
+        while group := list(itertools.islice(steps, GROUP)):
+            terms: dict[str, list[Term]] = {}
+            for weight, importances, anchors in group:
+                self._check_step(weight, importances, anchors)
+                for name, gamma in importances.items() if weight else ():
+                    terms.setdefault(name, []).append(
+                        (weight, gamma, anchors[name]))
+                    self._strength.setdefault(name, _zeros(gamma))
+                    self._centre.setdefault(name, _master(anchors[name]))
+            for name, own in terms.items():
+                self._constant += fold_(self._strength[name],
+                                        self._centre[name], own)
+                self._ready.pop(name, None)
 
     @torch.no_grad()
     def add_online(self,
@@ -67,25 +82,25 @@ class QuadraticPenalty:
                    importances: Mapping[str, Tensor],
                    anchors: Mapping[str, Tensor],
                    decay: float = 1.) -> None:
-        r"""Fold one task into :math:`A \leftarrow \gamma A + w\Gamma`.
+        r"""Fold one step into :math:`A \leftarrow \gamma A + w\Gamma`.
 
         The centre becomes the newest anchor. Online EWC with its decay inside
         the penalty as well is ``weight=decay * lam / 2``.
 
         Args:
-            weight: Strength of the task.
+            weight: Strength of the step.
             importances: Importance of each parameter, not negative.
-            anchors: Parameters at the end of the task.
+            anchors: Parameters at the end of the step.
             decay: :math:`\gamma`, how much of the older strength remains.
         """
         if not decay >= 0:
             raise ValueError(f'decay must not be negative, got {decay}')
-        self._check_task(weight, importances, anchors)
-        for name, strength in self._strength.items():
-            self._strength[name] = decay * strength
+        self._check_step(weight, importances, anchors)
+        for strength in self._strength.values():
+            strength.mul_(decay)
         for name, gamma in importances.items():
-            strength = weight * _master(gamma)
-            self._strength[name] = strength + self._strength.get(name, 0.)
+            strength = self._strength.setdefault(name, _zeros(gamma))
+            strength.add_(_master(gamma).mul_(weight))
         for name in self._strength:
             if name in anchors:
                 self._centre[name] = _master(anchors[name])
@@ -184,7 +199,7 @@ class QuadraticPenalty:
         self._centre = {n: _master(state[f'centre.{n}']) for n in names}
         self._ready.clear()
 
-    def _check_task(self, weight: float, importances: Mapping[str, Tensor],
+    def _check_step(self, weight: float, importances: Mapping[str, Tensor],
                     anchors: Mapping[str, Tensor]) -> None:
         if not 0 <= weight < math.inf:
             raise ValueError(
@@ -192,7 +207,7 @@ class QuadraticPenalty:
         for name, gamma in importances.items():
             if name not in anchors:
                 raise KeyError(f'{name!r} has an importance but no anchor')
-            if not ((gamma >= 0) & gamma.isfinite()).all():
+            if gamma.numel() and not _in_range(*gamma.aminmax()):
                 raise ValueError(
                     f'the importances of {name!r} must be finite and not '
                     'negative')
@@ -216,13 +231,15 @@ class QuadraticPenalty:
         return params, curvatures, centres
 
     def _cast(self, name: str, param: Tensor) -> tuple[Tensor, Tensor]:
+        _check_shape(name, param, self._strength[name])
         ready = self._ready.get(name)
         if ready is None or (ready[0].dtype, ready[0].device) != (
                 param.dtype, param.device):
-            ready = ((2 * self._strength[name]).to(param),
-                     self._centre[name].to(param))
+            # of the parameter's own layout, be it channels_last
+            ready = tuple(
+                torch.empty_like(param.detach()).copy_(value)
+                for value in (2 * self._strength[name], self._centre[name]))
             self._ready[name] = ready
-        _check_shape(name, param, ready[0])
         return ready
 
 
@@ -230,9 +247,18 @@ def _items(named: NamedTensors) -> Iterable[tuple[str, Tensor]]:
     return named.items() if isinstance(named, Mapping) else named
 
 
+def _in_range(lowest: Tensor, highest: Tensor) -> bool:
+    return bool(lowest >= 0) and bool(highest < math.inf)
+
+
+def _zeros(like: Tensor) -> Tensor:
+    return torch.zeros(like.shape, dtype=torch.float64)
+
+
 def _master(tensor: Tensor) -> Tensor:
-    """A float64 copy on the CPU."""
-    return tensor.detach().to('cpu', torch.float64, copy=True)
+    """A contiguous float64 copy on the CPU."""
+    return tensor.detach().to('cpu', torch.float64).clone(
+        memory_format=torch.contiguous_format)
 
 
 def _check_shape(name: str, tensor: Tensor, penalised: Tensor) -> None:

@@ -24,18 +24,22 @@ class StepStore:
 
     Args:
         directory: Where the files are; made when first written to.
-        importance_dtype: ``torch.bfloat16`` halves the importances at a
-            relative error of 2^-9. float16 would lose Fisher values below
+        importance_dtype: ``'bfloat16'`` halves the importances at a
+            relative error of 2^-9, so that a step takes 1.5 numbers per
+            parameter and not 2. float16 would lose Fisher values below
             6e-8. Anchors are always kept in float32.
     """
 
     def __init__(self,
                  directory: str | os.PathLike,
-                 importance_dtype: torch.dtype = torch.float32) -> None:
+                 importance_dtype: str | torch.dtype = 'float32') -> None:
+        if isinstance(importance_dtype, str):
+            importance_dtype = getattr(torch, importance_dtype,
+                                       importance_dtype)
         if importance_dtype not in (torch.float32, torch.bfloat16):
             raise ValueError(
-                'importance_dtype must be torch.float32 or torch.bfloat16, '
-                f'got {importance_dtype}')
+                "importance_dtype must be 'float32' or 'bfloat16', got "
+                f'{importance_dtype}')
         self.directory = Path(directory)
         self.importance_dtype = importance_dtype
 
@@ -72,6 +76,11 @@ class StepStore:
             key.removeprefix(kind): tensor
             for key, tensor in tensors.items() if key.startswith(kind)
         } for kind in ('importance.', 'anchor.'))
+
+    def stamp(self, step: int) -> tuple[int, int]:
+        """Size and time of a step's file, which change if it does."""
+        state = self._path(step).stat()
+        return state.st_size, state.st_mtime_ns
 
     def _path(self, step: int) -> Path:
         return self.directory / f'{PREFIX}{step:03d}.safetensors'

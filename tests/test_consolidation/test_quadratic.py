@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from quadratic_tasks import build, loop_value, make_params, make_task
 from torch import nn
 
-from mmseg_spwc.consolidation import QuadraticPenalty
+from mmseg_spwc.consolidation import QuadraticPenalty, quadratic
 from mmseg_spwc.selfpaced import priority_weights
 
 weight_lists = st.lists(st.floats(0, 100), min_size=1, max_size=6)
@@ -137,3 +137,31 @@ def test_stability_limit_is_where_heavy_ball_diverges():
             optimizer.step()
         assert (w.abs().item() > 1) == grows
     assert QuadraticPenalty().largest_safe_weight(.1) == float('inf')
+
+
+def test_many_steps_at_once_are_the_same_as_one_by_one(monkeypatch):
+    monkeypatch.setattr(quadratic, 'GROUP', 3)
+    tasks = [make_task(t) for t in range(7)]
+    tasks[4][0].pop('scale')  # a step without one of the parameters
+    weights = [1., .3, 0., 2., 5., .1, 1.]
+    one_by_one, at_once = build(tasks, weights), QuadraticPenalty()
+    at_once.add_all((w, *task) for w, task in zip(weights, tasks, strict=True))
+    states = [p.state_dict() for p in (one_by_one, at_once)]
+    assert states[0].pop('constant') == pytest.approx(
+        states[1].pop('constant').item(), rel=1e-14)
+    assert all(torch.equal(v, states[1][k]) for k, v in states[0].items())
+
+
+def test_many_steps_are_read_a_few_at_a_time():
+    taken = []
+
+    def steps():
+        for t in range(100):
+            taken.append(t)
+            if t == 50:
+                raise OSError('the disk is gone')
+            yield 1., *make_task(t)
+
+    with pytest.raises(OSError, match='gone'):
+        QuadraticPenalty().add_all(steps())
+    assert taken[-1] == 50 and quadratic.GROUP < 50

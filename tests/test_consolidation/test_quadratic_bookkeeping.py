@@ -85,6 +85,21 @@ def test_state_dict_round_trip():
     assert torch.equal(other.value(params), penalty.value(params))
 
 
+def test_channels_last_is_the_same_and_stays():
+    shapes = {'conv': (4, 3, 3, 3)}
+    tasks = [make_task(t, shapes) for t in range(3)]
+    last = [tuple({n: v.to(memory_format=torch.channels_last)
+                   for n, v in part.items()} for part in task)
+            for task in tasks]
+    params = [nn.Parameter(tasks[0][1]['conv'] + .1),
+              nn.Parameter(last[0][1]['conv'] + .1)]
+    for param, steps in zip(params, (tasks, last), strict=True):
+        param.grad = torch.zeros_like(param)
+        build(steps, [1., 2., 3.]).add_gradient_({'conv': param})
+    assert torch.equal(params[0].grad, params[1].grad)
+    assert params[1].grad.is_contiguous(memory_format=torch.channels_last)
+
+
 def test_empty_penalty_does_nothing():
     penalty, params = QuadraticPenalty(), make_params()
     assert penalty.value(params).item() == 0

@@ -42,8 +42,11 @@ def test_bfloat16_importances(tmp_path):
     assert 0 < error <= 2**-8
     large = StepStore(tmp_path).save(1, importances, anchors).stat().st_size
     assert large - small == pytest.approx(400, abs=16)
-    with pytest.raises(ValueError, match='bfloat16'):
-        StepStore(tmp_path, importance_dtype=torch.float16)
+    named = StepStore(tmp_path, importance_dtype='bfloat16')
+    assert named.importance_dtype == torch.bfloat16
+    for wrong in (torch.float16, 'float16', 'half a byte'):
+        with pytest.raises(ValueError, match='bfloat16'):
+            StepStore(tmp_path, importance_dtype=wrong)
 
 
 def test_views_and_shared_memory_are_stored_as_values(tmp_path):

@@ -73,6 +73,14 @@ OBJECTIVES = {
 }
 
 
+def test_importances_may_be_stored_in_half_the_space(runner_of):
+    runner = runner_of(importance_dtype='bfloat16')
+    runner.call_hook('after_train')
+    importances, anchors = hook_of(runner).store.load(0)
+    assert {t.dtype for t in importances.values()} == {torch.bfloat16}
+    assert {t.dtype for t in anchors.values()} == {torch.float32}
+
+
 @pytest.mark.parametrize('labels', OBJECTIVES)
 def test_stored_fisher_is_the_mean_over_single_images(runner_of, labels):
     runner = runner_of(importance=dict(

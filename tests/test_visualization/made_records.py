@@ -96,7 +96,7 @@ def classification(method='EWC', seed=0, tasks=4, penalised=None):
                     steps=[[0, 1]] * tasks, hash=f'{seed:016d}')
     record = Record.new('classification', make_run('cls', seed), scenario,
                         method)
-    counts = penalised or list(range(tasks))
+    counts, apa = penalised or list(range(tasks)), []
     for task in range(tasks):
         row = [rng.random() for _ in range(task + 1)]
         entry = dict(
@@ -107,7 +107,7 @@ def classification(method='EWC', seed=0, tasks=4, penalised=None):
             priority=None, images=dict(train=9), parameters=10,
             checkpoint=f'step_{task:02d}/final.pth', curves=curves(rng),
             cost=dict(wall_time=1., peak_memory=2**20))
-        apa = [mean(s['accuracy_by_step']) for s in [*record.steps, entry]]
+        apa.append(mean(row))
         record.add_step(entry, dict(
             average_apa=mean(apa), final_accuracy=apa[-1],
             average_acf=mean([apa[0] - a for a in apa[1:]]) or 0.,

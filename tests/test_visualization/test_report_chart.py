@@ -1,8 +1,20 @@
 """Texts in the cells can be read on every colour (WCAG 2, level AA)."""
 import matplotlib
 import pytest
+from made_records import classification, write
 
-from mmseg_spwc.visualization.report.chart import heat_map, readable
+from mmseg_spwc.visualization.report.chart import (
+    MANY,
+    heat_map,
+    readable,
+    thinned,
+)
+from mmseg_spwc.visualization.report.maps import (
+    class_charts,
+    forgetting_charts,
+    scenario_charts,
+)
+from mmseg_spwc.visualization.runs import compare, load_runs
 
 
 def luminance(channels):
@@ -31,3 +43,32 @@ def test_cells_without_a_value_have_no_text():
     assert list(zip(texts.x, texts.y, texts.text, strict=True)) == [
         ('0', 'a', '0'), ('1', 'a', '60'), ('1', 'b', '30')]
     assert texts.textfont.color[:2] == ('#ffffff', '#000000')
+
+
+@pytest.mark.parametrize('count', [0, 1, 5, 6, 11, 1000])
+def test_some_of_many_begin_and_end_with_the_first_and_last(count):
+    found = thinned(range(count), 5)
+    assert len(found) == min(count, 5) == len(set(found))
+    assert found == sorted(found)
+    assert found[:1] == list(range(count))[:1]
+    assert found[-1:] == list(range(count))[-1:]
+    gaps = {b - a for a, b in zip(found, found[1:], strict=False)}
+    assert not gaps or max(gaps) - min(gaps) <= 1
+
+
+def test_of_many_steps_some_are_drawn(tmp_path):
+    record = classification('EWC', tasks=MANY + 20)
+    run = load_runs([write(record, tmp_path)])[0]
+    comparison, = compare(run)
+    last = MANY + 19
+    for charts in (class_charts, forgetting_charts, scenario_charts):
+        chart, = charts(comparison)
+        drawn = chart.figure.data[0]
+        assert len(drawn.x) == len(drawn.y) == len(drawn.z) == MANY
+        assert int(drawn.x[-1]) == last
+        if charts is not scenario_charts:
+            assert f'({MANY} of {last + 1} steps)' in chart.title
+    accuracy = class_charts(comparison)[0].figure.data[0]
+    assert accuracy.y[-1] == f'task {last + 1}'
+    assert accuracy.z[-1][-1] == pytest.approx(
+        100 * record.steps[-1]['accuracy_by_step'][-1])

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from mmseg_spwc.consolidation import QuadraticPenalty, StepStore
 from mmseg_spwc.consolidation.store import FOLDER
-from mmseg_spwc.errors import ConfigError
+from mmseg_spwc.errors import ConfigError, input_errors
 from mmseg_spwc.registry import (
     HOOKS,
     IMPORTANCES,
@@ -65,6 +65,8 @@ class ConsolidationHook(Hook):
         step (int, optional): The step. Defaults to the transition hook's.
         store (str, optional): Where the tensors are kept. Defaults to
             ``consolidation`` beside the folders of the steps.
+        importance_dtype (str): ``'bfloat16'`` stores importances in half
+            the space, rounded to 8 bits. Defaults to 'float32'.
         decay: Given to ``form`` now; a value here is refused.
     """
 
@@ -82,6 +84,7 @@ class ConsolidationHook(Hook):
                  exclude: Sequence[str] = (),
                  step: int | None = None,
                  store: str | None = None,
+                 importance_dtype: str = 'float32',
                  decay: None = None) -> None:
         if decay is not None:
             raise ValueError('consolidation.decay is written form=dict('
@@ -98,7 +101,8 @@ class ConsolidationHook(Hook):
         self.n_samples = n_samples
         self.exclude = tuple(exclude)
         self.step = step
-        self.store = store and StepStore(store)
+        self.store = StepStore(store or FOLDER, importance_dtype)
+        self._has_place = store is not None
         self.penalty: QuadraticPenalty | None = None
         self._priorities: list | None = None
         self._optim_wrapper: Consolidated | None = None
@@ -167,8 +171,8 @@ class ConsolidationHook(Hook):
     def _find_place(self, runner) -> None:
         if self.step is None:
             self.step = step_of(runner)
-        if self.store is None:
-            self.store = StepStore(Path(runner.work_dir).parent / FOLDER)
+        if not self._has_place:
+            self.store.directory = Path(runner.work_dir).parent / FOLDER
 
     def _params(self) -> dict[str, Tensor]:
         return trained_params(self._model, self.exclude)
@@ -205,7 +209,8 @@ class ConsolidationHook(Hook):
         """Build the penalty from the store and hand it on."""
         self.penalty = self.form(self.store, self._weights(),
                                  self.importance.prepare)
-        self.penalty.check(dict(self._model.named_parameters()))
+        with input_errors(f'importances in {self.store.directory}'):
+            self.penalty.check(dict(self._model.named_parameters()))
         self.update.attach(self.penalty, self._optim_wrapper.optimizer)
         self._warn_of_divergence()
         self._optim_wrapper.hold(self._params(), self.update)

@@ -1,5 +1,7 @@
 """Plotly figures on their way into the page: lines and heat maps."""
+import functools
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import matplotlib
@@ -9,6 +11,8 @@ from ..palette import SEQUENTIAL, colour, dash, symbol
 from ..runs import Group
 from ..scores import Spread
 from ..table_formats import Table
+
+MANY = 100  # of more steps only so many are drawn
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,14 @@ def plain(text: str) -> str:
     return html.escape(text, quote=False)
 
 
+def thinned(items: Sequence, most: int = MANY) -> list:
+    """Some of many items, at equal distances, the first and last included."""
+    if len(items) <= most:
+        return list(items)
+    last = len(items) - 1
+    return [items[i * last // (most - 1)] for i in range(most)]
+
+
 def figure(traces: list, height: int = 360, **layout) -> go.Figure:
     """A figure in the report's style."""
     base = go.Layout(
@@ -62,7 +74,8 @@ def figure(traces: list, height: int = 360, **layout) -> go.Figure:
 
 
 def step_axis(steps: list[int], title: str = 'after step') -> dict:
-    """An axis with a tick at every step."""
+    """An axis with a tick at every step, or at some of many."""
+    steps = thinned(steps)
     return dict(title=title, tickmode='array', tickvals=steps,
                 ticktext=[str(s) for s in steps], zeroline=False)
 
@@ -116,6 +129,9 @@ def heat_map(rows: list[str], steps: list[int], values: list[list],
              bottom: float = 0.) -> go.Figure:
     """Draw values by row and step.
 
+    Whoever has more than ``MANY`` steps gives some of them, see
+    :func:`thinned`.
+
     Args:
         rows (list[str]): Names of the rows, all different, from the top; not
             escaped.
@@ -168,7 +184,13 @@ def readable(fraction: float) -> str:
     The relative luminance is that of WCAG 2; above 0.179 black wins, and the
     winner has a contrast of at least 4.5.
     """
-    parts = matplotlib.colormaps[SEQUENTIAL.lower()](float(fraction))[:3]
+    colours = matplotlib.colormaps[SEQUENTIAL.lower()]
+    return _readable(min(int(fraction * colours.N), colours.N - 1))
+
+
+@functools.cache
+def _readable(index: int) -> str:
+    parts = matplotlib.colormaps[SEQUENTIAL.lower()](index)[:3]
     red, green, blue = (
         v / 12.92 if v <= .04045 else ((v + .055) / 1.055)**2.4
         for v in parts)

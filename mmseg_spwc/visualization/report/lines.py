@@ -9,8 +9,9 @@ from ..palette import colour, dash
 from ..runs import Comparison, Group
 from ..scores import Spread, score_name, scores_by_step, spread
 from ..table_formats import Column, Table
-from .chart import Chart, figure, method_lines, plain, step_axis
+from .chart import MANY, Chart, figure, method_lines, plain, step_axis
 
+POINTS = 5000  # of a line of losses that are drawn
 COSTS = {
     'wall_time': ('Time by step', 'seconds', 1, ' s'),
     'peak_memory': ('Peak memory by step', 'MiB', 1 / 2**20, ' MiB'),
@@ -154,16 +155,20 @@ def _loss_chart(term: str, lines: list, marks: list[int]) -> Chart:
         yaxis=dict(title=plain(term), rangemode='tozero'),
         shapes=[dict(type='line', x0=x, x1=x, y0=0, y1=1, yref='paper',
                      line=dict(dash='dot', width=1, color='#888'))
-                for x in marks])
+                for x in (marks if len(marks) < MANY else ())])
     return Chart(term, drawn, f'Curves of {term} over the iterations of all '
                  'steps; dotted lines are the ends of steps.')
 
 
 def _loss_trace(group: Group, label: str, curve: Curve,
                 named: bool) -> go.Scatter:
+    every = -(-len(curve.values) // POINTS)
+    drawn = [i for i, value in enumerate(curve.values)
+             if value is None or i % every == 0]
+    x, y, steps = ([values[i] for i in drawn] for values in curve)
     return go.Scatter(
-        x=curve.iterations, y=curve.values, customdata=curve.steps,
-        name=plain(group.label), text=[plain(label)] * len(curve.values),
+        x=x, y=y, customdata=steps, name=plain(group.label),
+        text=plain(label),
         mode='lines', legendgroup=group.key, showlegend=named,
         line=dict(color=colour(group.index), dash=dash(group.index),
                   width=1.5),

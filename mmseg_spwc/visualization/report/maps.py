@@ -14,7 +14,7 @@ from ..scores import (
     unit_scores,
 )
 from ..tables import percent
-from .chart import Chart, figure, heat_map, plain, step_axis
+from .chart import MANY, Chart, figure, heat_map, plain, step_axis, thinned
 
 # of the states below
 COLOURS = ('rgba(128,128,128,0.15)', '#56B4E9', '#0072B2')
@@ -28,9 +28,9 @@ def scenario_charts(comparison: Comparison) -> list[Chart]:
     if not steps:
         return []
     describe = _task_row if is_classification(record) else _new_names
-    rows = [(name, t) for t, units in enumerate(steps)
-            for name in describe(record, t, units)]
-    times = list(range(len(steps)))
+    times = thinned(range(len(steps)))
+    rows = [(name, t) for t in times
+            for name in describe(record, t, steps[t])]
     states = [[(t <= now) + (t == now) for now in times] for _, t in rows]
     trace = go.Heatmap(
         x=times, y=list(range(len(rows))), z=states, zmin=0, zmax=2,
@@ -90,19 +90,19 @@ def class_charts(comparison: Comparison) -> list[Chart]:
 
 def _class_chart(run: Run, label: str, key: str, bottom: int) -> Chart:
     record = run.record
-    columns = [_scores(record, entry) for entry in record.steps]
-    height = max(map(len, columns))
-    values = [[100 * c[i] if i < len(c) and c[i] is not None else None
-               for c in columns] for i in range(height)]
-    shown = [[percent(c[i] if i < len(c) else None) for c in columns]
-             for i in range(height)]
+    entries = thinned(record.steps)
+    columns = [_scores(record, entry) for entry in entries]
     what, unit = ('accuracy', 'step') if is_classification(record) else (
         'IoU', 'class')
-    drawn = heat_map(_names(record, unit, height), record.finished_steps,
-                     values,
+    units = _units(unit, max(map(len, columns)))
+    cells = [[_at(column, i) for column in columns] for i in units]
+    values = [[None if c is None else 100 * c for c in row] for row in cells]
+    shown = [[percent(cell) for cell in row] for row in cells]
+    drawn = heat_map(_names(record, unit, units),
+                     [entry['step'] for entry in entries], values,
                      [[f'{what} {cell} %' for cell in row] for row in shown],
                      100, f'{what}, %', bottom=bottom)
-    return Chart(label, drawn,
+    return Chart(label + _left_out(record), drawn,
                  f'Heat map of {what} over the steps of {label}.', key)
 
 
@@ -112,12 +112,23 @@ def _scores(record: Record, entry: dict) -> list:
     return entry['iou']
 
 
-def _names(record: Record, unit: str, height: int) -> list[str]:
-    """Names of the first units, no two of them the same."""
+def _units(unit: str, count: int) -> list[int]:
+    """The units that are drawn: all classes, but only some of many steps."""
+    return thinned(range(count)) if unit == 'step' else list(range(count))
+
+
+def _names(record: Record, unit: str, units: list[int]) -> list[str]:
+    """Names of units, no two of them the same."""
     if unit == 'step':
-        return [unit_name(record, t) for t in range(height)]
-    return [f'{i} {name}'
-            for i, name in enumerate(class_names(record)[:height])]
+        return [unit_name(record, t) for t in units]
+    names = class_names(record)
+    return [f'{i} {names[i]}' for i in units]
+
+
+def _left_out(record: Record) -> str:
+    """Says that not every step is drawn."""
+    count = len(record.steps)
+    return f' ({MANY} of {count} steps)' if count > MANY else ''
 
 
 def forgetting_charts(comparison: Comparison) -> list[Chart]:
@@ -165,19 +176,21 @@ def lost(record: Record) -> list[list]:
 
 def _lost_chart(record: Record, label: str, key: str, top: int) -> Chart:
     rows = lost(record)
-    columns = [unit_scores(record, entry) for entry in record.steps]
+    units, times = _units('step', len(rows)), thinned(range(len(rows[0])))
+    columns = [unit_scores(record, record.steps[t]) for t in times]
+    rows = [[rows[j][t] for t in times] for j in units]
     hover = [[
-        f'score {percent(c[j] if j < len(c) else None)} %, '
-        f'{percent(rows[j][t])} points below its best'
-        for t, c in enumerate(columns)
-    ] for j in range(len(rows))]
+        f'score {percent(_at(column, j))} %, {percent(value)} points below '
+        'its best' for column, value in zip(columns, row, strict=True)
+    ] for j, row in zip(units, rows, strict=True)]
     text = [['' if v is None else f'{100 * v:.0f}' for v in row]
             for row in rows]
     drawn = heat_map(
-        _names(record, 'step', len(rows)), record.finished_steps,
+        _names(record, 'step', units),
+        [record.steps[t]['step'] for t in times],
         [[None if v is None else 100 * v for v in row] for row in rows],
         hover, top, 'points lost', text)
-    return Chart(_lost_title(record, label), drawn,
+    return Chart(_lost_title(record, label) + _left_out(record), drawn,
                  f'Matrix of points lost by each step of {label}.', key)
 
 
@@ -199,18 +212,19 @@ def priority_charts(comparison: Comparison) -> list[Chart]:
 
 
 def _priority_chart(record: Record, label: str, key: str) -> Chart:
-    entries = [s for s in record.steps if s.get('priority')]
+    entries = thinned([s for s in record.steps if s.get('priority')])
     chosen = [s['priority'] for s in entries]
-    height = max(len(p['v']) for p in chosen)
-    values = [[_at(p['v'], i) for p in chosen] for i in range(height)]
-    hover = [[_hover(p, i) for p in chosen] for i in range(height)]
+    units = _units(chosen[0]['unit'], max(len(p['v']) for p in chosen))
+    values = [[_at(p['v'], i) for p in chosen] for i in units]
+    hover = [[_hover(p, i) for p in chosen] for i in units]
     top = max([1., *(v for p in chosen for v in p['v'])])
-    drawn = heat_map(_names(record, chosen[0]['unit'], height),
+    drawn = heat_map(_names(record, chosen[0]['unit'], units),
                      [s['step'] for s in entries], values, hover, top, 'v')
     drawn.update_xaxes(title='while learning step')
     drawn.update_traces(hovertemplate='%{y}<br>while learning step %{x}<br>'
                         '%{customdata}<extra></extra>')
-    title = f'{label}: rule {chosen[0].get("rule", "unknown")}'
+    title = f'{label}: rule {chosen[0].get("rule", "unknown")}' \
+        + _left_out(record)
     return Chart(title, drawn,
                  f'Heat map of the priority weights of {label}.', key)
 
