@@ -92,7 +92,7 @@ class Board:
         counts = [(state, sum(row.state == state for row in self.rows))
                   for state in ORDER]
         text = ', '.join(f'{n} {state}' for state, n in counts if n)
-        return f'{len(self.rows)} trials: {text}{self.left}'
+        return f'{len(self.rows)} runs: {text}{self.left}'
 
     def table(self) -> Table:
         """The rows that matter most, as many as fit."""

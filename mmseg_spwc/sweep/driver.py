@@ -194,7 +194,7 @@ class Running:
         methods = {t.name: t.method.name for t in self.plan.trials}
         known = {name: self.records[name] for name in methods}
         speeds = seconds_per_iteration(known, iterations, methods)
-        if not speeds:
+        if not speeds or not self.refs:
             return ''
         seconds = sum(
             trial_seconds(iterations[name],

@@ -11,6 +11,7 @@ from mmengine.runner import Runner
 
 from mmseg_spwc.engine.sequence import ContinualRunner
 from mmseg_spwc.engine.step_config import step_config
+from mmseg_spwc.engine.step_runner import StepRunner
 from mmseg_spwc.record import Record
 from mmseg_spwc.visualization.scores import spread
 
@@ -72,9 +73,10 @@ def time_iterations(cfg: Config) -> float:
         cfg.visualizer = None
         runner = ContinualRunner(cfg)
         init_default_scope(cfg.get('default_scope', 'mmseg'))
-        step = Runner.from_cfg(
+        step = StepRunner.from_cfg(
             step_config(cfg, runner.scenario, runner.steps[0]))
         times = list(_times(step))
+        step.release()
     return sum(times) / len(times)
 
 

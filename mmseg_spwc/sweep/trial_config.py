@@ -105,7 +105,8 @@ def first_step_key(cfg: Config) -> str | None:
     (``trains_first_step = False``) with the optimiser wrapper they need.
 
     Returns:
-        str | None: 12 hex digits; None if step 0 is not trained at all.
+        str | None: 12 hex digits; None if step 0 is not trained at all, or
+        hands on more than its weights.
     """
     runner = ContinualRunner(cfg)
     if 0 not in runner.steps:
@@ -113,6 +114,8 @@ def first_step_key(cfg: Config) -> str | None:
     init_default_scope(cfg.get('default_scope', 'mmseg'))
     with input_errors('config'):
         step = step_config(cfg, runner.scenario, 0).to_dict()
+        if (step['model'].get('rc') or {}).get('init') == 'carry':
+            return None  # step 1 goes on with the branches of step 0
         step['custom_hooks'] = [
             hook for hook in step['custom_hooks'] if _trains(hook)
         ]

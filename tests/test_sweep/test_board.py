@@ -19,7 +19,7 @@ def test_short_lines_where_there_is_no_terminal():
     rows = [Row('a', 3), Row('b', 3), Row('c', 3, done=3, state='finished')]
     shown, out = board(rows)
     with shown.shown():
-        assert out.getvalue() == '3 trials: 2 waiting, 1 finished\n'
+        assert out.getvalue() == '3 runs: 2 waiting, 1 finished\n'
         rows[0].state, rows[0].attempt = 'running', 1
         shown.update()
         shown.update()  # nothing new
@@ -51,7 +51,7 @@ def test_the_table_shows_what_matters_first():
     assert re.match(r'now +running +1/2 +50.0 +attempt 2', lines[1])
     assert 'it was ended by signal 9' in lines[2]
     assert lines[-2].startswith('and 26 more')
-    assert lines[-1].strip() == ('32 trials: 1 running, 1 failed, 30 '
+    assert lines[-1].strip() == ('32 runs: 1 running, 1 failed, 30 '
                                  'finished, about 3 min left')
 
 

@@ -1,6 +1,8 @@
 """What is decided and found wrong before a sweep begins."""
 import argparse
 import json
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from mmengine.config import Config
@@ -13,7 +15,11 @@ from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.sweep.dry_run import describe
 from mmseg_spwc.sweep.prepare import prepare
 from mmseg_spwc.sweep.sweep_file import read_sweep
-from mmseg_spwc.sweep.trial_config import write_config
+from mmseg_spwc.sweep.trial_config import (
+    first_step_key,
+    make_job,
+    write_config,
+)
 
 
 @pytest.fixture
@@ -40,6 +46,21 @@ def test_which_methods_share_step_0(plan):
     assert sharing == {
         'finetune_2_seed0', 'mas_2_seed0', 'ewc-spwc_2_seed0',
         'ewc_2_strength=1_seed0', 'ewc_2_strength=2_seed0'}
+
+
+def demo_key(name, **options):
+    return first_step_key(load_config(argparse.Namespace(
+        config=str(ROOT / f'configs/demo/{name}_shapes-6-1.py'),
+        work_dir='w', cfg_options=options)))
+
+
+def test_which_segmentors_share_step_0():
+    """RCIL doubles convolutions at step 0; in one form it goes on with them.
+    """
+    carry = {'method.every.model.rc.init': 'carry'}
+    assert demo_key('finetune') == demo_key('mib')
+    assert demo_key('finetune') != demo_key('rcil') is not None
+    assert demo_key('rcil', **carry) is None
 
 
 def test_what_changes_step_0_is_not_shared(plan):
@@ -158,3 +179,25 @@ def test_dry_run_of_a_finished_sweep(plan):
     assert one.split() == ['finetune_2_seed0', 'finished']
     assert 'step 0 of finetune_2_seed0' in two
     assert total.startswith('1 of 2') and 'steps that are done' in total
+
+
+def test_a_job_trains_the_written_config(tmp_path, monkeypatch):
+    monkeypatch.setenv('MMSEG_SPWC_DATA', '/datasets')
+    monkeypatch.chdir(tmp_path)
+    cfg = Config(dict(seed=(1, 2), start_from='first/final.pth'))
+    sweep = SimpleNamespace(gpus=0, cpus=4)
+    job = make_job(cfg, Path('trial'), sweep)
+    script, config, resume = job.pop('command')
+    assert Path(script).samefile(ROOT / 'tools/train.py')
+    assert (config, resume) == (f'{tmp_path}/trial/config.py', '--resume')
+    assert job['folder'] == f'{tmp_path}/trial' and job['cwd'] == str(tmp_path)
+    assert job['env']['OMP_NUM_THREADS'] == '4'
+    assert job['env']['MMSEG_SPWC_DATA'] == '/datasets'
+    assert Config.fromfile(config).to_dict() == dict(
+        seed=(1, 2), start_from=f'{tmp_path}/first/final.pth',
+        work_dir=f'{tmp_path}/trial')
+    sweep.gpus = 2
+    command = make_job(cfg, Path('trial'), sweep)['command']
+    assert command[:4] == ['-m', 'torch.distributed.run', '--standalone',
+                           '--nproc_per_node=2']
+    assert command[-2:] == ['--launcher', 'pytorch']

@@ -1,6 +1,7 @@
 """tools/sweep.py as it is called, where Ray is not installed."""
 import runpy
 import sys
+import time
 
 import pytest
 from small_sweeps import ROOT, leaf, write_sweep
@@ -43,6 +44,15 @@ def test_a_dry_run_needs_no_ray_and_writes_nothing(tool, tmp_path):
     assert code == 0, said.err
     assert said.out.startswith('finetune_2_seed0 ')
     assert not (tmp_path / 'sweep').exists()
+
+
+def test_two_dry_runs_in_one_second(tool, tmp_path, monkeypatch):
+    """MMEngine names a runner by the second, and finds its parts by name."""
+    monkeypatch.setattr(time, 'time', lambda: 1e9)
+    sweep = write_sweep(tmp_path / 's.py',
+                        methods=dict(finetune=leaf('finetune')))
+    assert tool(sweep, '--dry-run')[0] == 0
+    assert tool(sweep, '--dry-run')[0] == 0
 
 
 def test_a_misspelt_name_is_told_in_one_sentence(tool, tmp_path):
