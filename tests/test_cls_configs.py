@@ -1,5 +1,6 @@
 """Every leaf of the classification configs says what its name promises."""
 import functools
+import math
 from pathlib import Path
 
 import pytest
@@ -106,7 +107,7 @@ def check_name(leaf):
     assert scenario.kind == kind
     assert (scenario.heads == 'per_step') == (kind == 'task')
     assert ('spwc' in method) == ('self_paced' in cfg)
-    plain = method.removesuffix('-protected').removesuffix('-spwc')
+    plain = method.split('-spwc')[0]
     assert cfg.method.name.lower() in (plain, 'joint (once)')
 
 
@@ -221,3 +222,11 @@ def test_orders_and_splits_follow_the_runs_seed():
     assert orders[0] == orders[1]
     assert orders[0][0] == 1 and orders[2][0] == 2
     assert orders[0][1] != orders[2][1]
+
+
+def test_age_of_spwc_plus_is_the_easiness_of_90_percent():
+    cfg, _ = load(
+        'configs/classification/spwc/'
+        'ewc-spwc-plus_mlp_permuted-mnist-fashion.py')
+    assert cfg.self_paced.mu == pytest.approx(
+        -0.9 * math.log(1 - 0.9), abs=1e-4)

@@ -1,18 +1,24 @@
 """Every table of docs/results is what the runs kept there say."""
-import importlib.util
 import json
+import shlex
+import sys
+from argparse import ArgumentParser
 from pathlib import Path
 
 import pytest
+from scripts import load as load_script
+
+from mmseg_spwc.engine import step_config
+from mmseg_spwc.engine.config_keys import check_keys, check_values
+from mmseg_spwc.engine.launch import add_options, load_config
+from mmseg_spwc.engine.step_config import scenario_of
+from mmseg_spwc.selfpaced import SelfPacedChoice
 
 FOLDER = Path(__file__).parents[1] / 'docs/results'
 
 
 def load(name: str):
-    spec = importlib.util.spec_from_file_location(name, FOLDER / f'{name}.py')
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(f'docs/results/{name}.py')
 
 
 @pytest.fixture(scope='module')
@@ -41,7 +47,7 @@ def test_a_changed_run_changes_its_table(tool, tmp_path, monkeypatch):
             lines[row] = ','.join(cells)
             text = ''.join(lines)
         (tmp_path / path.name).write_text(text)
-    monkeypatch.setattr(tool, 'HERE', tmp_path)
+    monkeypatch.setattr(sys.modules['runs'], 'HERE', tmp_path)
     assert tool.shapes_seeds() != before
 
 
@@ -59,3 +65,40 @@ def test_records_are_small():
         assert path.stat().st_size < 400_000
         assert all(isinstance(run, dict) for run in
                    json.loads(path.read_text()))
+
+
+def rows_of_classification():
+    """One run of every method, benchmark and page."""
+    tables = load('make_tables').classification_tables
+    for page in tables.TABLES:
+        seen = set()
+        for run in tables.read_json(page):
+            key = run['benchmark'], run['method']
+            if key not in seen:
+                seen.add(key)
+                yield pytest.param(
+                    run, tables.command(page, run), id='-'.join((page, *key)))
+
+
+@pytest.mark.parametrize('run, command', list(rows_of_classification()))
+def test_a_command_is_that_of_its_run(run, command, monkeypatch):
+    monkeypatch.chdir(FOLDER.parents[1])
+    parser = ArgumentParser()
+    add_options(parser)
+    python, tool, *rest = shlex.split(command)
+    assert (python, tool) == ('python', 'tools/train.py')
+    cfg = load_config(parser.parse_args(rest))
+    check_keys(cfg)
+    check_values(cfg)
+    assert cfg.randomness.seed == run['seed']
+    hook = cfg.method.get('every', {}).get('hooks', {}).get('consolidation')
+    if hook and run['strength'] is not None:
+        assert hook.strength == run['strength']
+    assert bool(cfg.get('self_paced')) == ('spWC' in run['method'])
+    if cfg.get('self_paced'):
+        options = {k: v for k, v in cfg.self_paced.items()
+                   if k not in ('name', 'update')}
+        SelfPacedChoice.from_dict({**options, 'unit': 'step'})
+        step = step_config(cfg, scenario_of(cfg), 1)
+        form = step.custom_hooks
+        assert any(h.get('form') == 'per_step' for h in form)

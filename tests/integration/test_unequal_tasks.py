@@ -1,12 +1,7 @@
 """Sequences whose tasks are unequal, on generated files and on the digits."""
 import numpy as np
 import pytest
-from digit_runs import (  # noqa: F401
-    CONFIGS,
-    digits,
-    plain_text_of_configs,
-    train,
-)
+from digit_runs import CONFIGS, digits, train  # noqa: F401
 from mmengine.config import Config
 from sklearn.datasets import load_digits
 from tiny_data import write_idx

@@ -1,5 +1,4 @@
 import builtins
-import importlib.util
 import json
 import subprocess
 import sys
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from scipy.io import savemat
+from scripts import load as load_script
 
 FOLDER = Path(__file__).parents[2] / 'tools' / 'dataset_converters'
 
@@ -18,14 +18,7 @@ def load(monkeypatch):
     """Import a script as it is run: with its own folder on the path."""
     monkeypatch.syspath_prepend(str(FOLDER))
 
-    def _load(name):
-        spec = importlib.util.spec_from_file_location(
-            f'converter_{name}', FOLDER / f'{name}.py')
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
-    yield _load
+    yield lambda name: load_script(f'tools/dataset_converters/{name}.py')
     sys.modules.pop('check_layout', None)
 
 

@@ -1,20 +1,12 @@
 """Classes from easy to hard, by images that the model was not fitted to."""
-import importlib.util
-from pathlib import Path
-
 import pytest
 import torch
-
-TOOL = Path(__file__).resolve().parents[2] / (
-    'tools/analysis_tools/rank_classes.py')
+from scripts import load
 
 
 @pytest.fixture(scope='module')
 def tool():
-    spec = importlib.util.spec_from_file_location('rank_classes', TOOL)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load('tools/analysis_tools/rank_classes.py')
 
 
 def test_scores_are_those_of_a_fit_by_hand(tool):

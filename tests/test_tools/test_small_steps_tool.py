@@ -1,22 +1,18 @@
 """Sequences on cached features: the classifiers of a segmentor alone."""
-import importlib.util
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
+from scripts import load
 
-SCRIPT = Path(__file__).parents[2] / 'tools/analysis_tools/small_steps.py'
+SCRIPT = 'tools/analysis_tools/small_steps.py'
 
 
 @pytest.fixture(scope='module')
 def tool():
-    spec = importlib.util.spec_from_file_location('small_steps', SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load(SCRIPT)
 
 
 @pytest.fixture

@@ -35,7 +35,8 @@ DEFAULTS = dict(
     epochs=10, min_iters=0, batch=16)
 
 
-def cache_features(config: str, checkpoint: str) -> dict:
+def cache_features(config: str, checkpoint: str,
+                   options: dict | None = None) -> dict:
     """Run the network of step 0 once over all images.
 
     Returns:
@@ -53,7 +54,8 @@ def cache_features(config: str, checkpoint: str) -> dict:
     from mmseg_spwc.engine.launch import load_config
     from mmseg_spwc.engine.step_config import scenario_of
 
-    cfg = load_config(Namespace(config=config, work_dir='work_dirs/features'))
+    cfg = load_config(Namespace(
+        config=config, work_dir='work_dirs/features', cfg_options=options))
     init_default_scope(cfg.get('default_scope', 'mmseg'))
     scenario = scenario_of(cfg)
     out = step_config(cfg, scenario, 0)
@@ -259,6 +261,9 @@ def main() -> None:
     features = commands.add_parser('features', help='run the network once')
     for name in ('config', 'checkpoint', 'out'):
         features.add_argument(name)
+    features.add_argument(
+        '--cfg-options', nargs='+', action=DictAction,
+        help='such as scenario.order=frequent-last')
     run = commands.add_parser('run', help='train sequences')
     run.add_argument('features')
     run.add_argument('--seeds', type=int, nargs='+', default=[0])
@@ -267,7 +272,8 @@ def main() -> None:
     run.add_argument('--out', help='JSON file that results are added to')
     args = parser.parse_args()
     if args.command == 'features':
-        torch.save(cache_features(args.config, args.checkpoint), args.out)
+        torch.save(cache_features(args.config, args.checkpoint,
+                                  args.cfg_options), args.out)
         return
     data = torch.load(args.features, weights_only=True)
     for seed in args.seeds:

@@ -2,10 +2,12 @@
 
     python tools/misc/model_index.py
 
-Results are those of docs/results/*.csv, as means over their seeds: nothing
-stands in a metafile that was not measured. Run it after a result changed.
+Results are those of docs/results, as means over their seeds: nothing stands
+in a metafile that was not measured. A run that was made with a leaf as it is
+names it (`leaf`). Run this after a result changed.
 """
 import csv
+import json
 import statistics
 import sys
 from collections import defaultdict
@@ -73,15 +75,27 @@ def leaves(folder: str) -> list[Path]:
     return sorted((ROOT / 'configs' / folder).glob('*.py'))
 
 
+def runs(benchmark: str) -> list[dict]:
+    """All runs of a benchmark, from its CSV file and its records."""
+    folder = ROOT / 'docs/results'
+    found, table = [], folder / f'{benchmark}.csv'
+    if table.exists():
+        with table.open(newline='') as file:
+            found += csv.DictReader(file)
+    for name in (benchmark, f'{benchmark}_full'):
+        records = folder / 'records' / f'{name}.json'
+        if records.exists():
+            found += json.loads(records.read_text())
+    return found
+
+
 def results() -> dict[str, list[dict]]:
     """Measured results by leaf, as it is named below configs/."""
     rows = defaultdict(list)
     for benchmark in BENCHMARKS:
-        path = ROOT / 'docs/results' / f'{benchmark}.csv'
-        with path.open(newline='') as file:
-            for row in csv.DictReader(file):
-                if row.get('leaf'):
-                    rows[row['leaf'], benchmark].append(row)
+        for row in runs(benchmark):
+            if row.get('leaf'):
+                rows[row['leaf'], benchmark].append(row)
     found = defaultdict(list)
     for (leaf, benchmark), measured in rows.items():
         task, data, columns = BENCHMARKS[benchmark]

@@ -16,6 +16,7 @@ method = dict(
     by_scenario={
         'permuted_digits': dict(later=kd(scale_by_tasks=True)),
         'permuted_mnist': dict(later=kd(scale_by_tasks=True)),
+        'permuted_mnist_fashion': dict(later=kd(scale_by_tasks=True)),
         'cifar100': dict(later=kd(loss_weight=10.)),
         'tiny_imagenet': dict(later=kd(loss_weight=10.)),
     })

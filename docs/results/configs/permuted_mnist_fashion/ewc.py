@@ -1,0 +1,4 @@
+_base_ = [
+    '../../../../configs/classification/_base_/settings/mlp_permuted-mnist-fashion.py',
+    '../../../../configs/classification/_base_/methods/ewc.py',
+]

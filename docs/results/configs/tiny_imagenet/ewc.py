@@ -1,0 +1,4 @@
+_base_ = [
+    '_setting.py',
+    '../../../../configs/classification/_base_/methods/ewc.py',
+]
