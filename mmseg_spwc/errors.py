@@ -11,12 +11,17 @@ import errno
 import os
 import pickle
 import sys
+import traceback
 from collections.abc import Iterator, Mapping
 
 # what a full or read-only disk, a used-up quota or a size limit report
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+# ends a sentence on missing data
+WHERE = ('set data_root to the folder that holds it, or MMSEG_SPWC_DATA to '
+         'the folder of all data sets; data/README.md shows what goes where.')
 KEPT = 'The last checkpoint is kept: go on with --resume.'
 WORKER_DIED = 'DataLoader worker (pid'  # how torch's messages begin
+HANDS_OVER = 'multiprocessing.resource_sharer'  # fetches a worker's tensors
 
 
 class StackError(ImportError):
@@ -138,13 +143,23 @@ def data_losses() -> Iterator[None]:
         # torch puts a worker's traceback in front of the message
         text = str(error).rpartition(f'{SampleError.__name__}: ')[2]
         raise DataLost(f'{text.strip()} {KEPT}') from error
-    except RuntimeError as error:
-        if WORKER_DIED not in str(error):
+    except (RuntimeError, OSError, EOFError) as error:
+        if not _of_a_dead_worker(error):
             raise
         raise DataLost(
             f'A worker that loads data died ({error}). It may have run out '
             'of memory, or of shared memory in a container (--shm-size): use '
             f'fewer train_dataloader.num_workers. {KEPT}') from error
+
+
+def _of_a_dead_worker(error: Exception) -> bool:
+    """Whether torch says so, or a worker was gone before it had handed over
+    the tensors that it announced."""
+    if isinstance(error, RuntimeError):
+        return WORKER_DIED in str(error)
+    frames = traceback.walk_tb(error.__traceback__)
+    return any(frame.f_globals.get('__name__') == HANDS_OVER
+               for frame, _ in frames)
 
 
 @contextlib.contextmanager

@@ -90,3 +90,14 @@ def config_in(shapes_root):
 def tiny_config(config_in, tmp_path):
     """:func:`config_in` the test's own folder."""
     return functools.partial(config_in, tmp_path)
+
+
+@pytest.fixture
+def no_bars(monkeypatch):
+    """Fail where a bar is drawn beside the display of the run."""
+    from mmengine.utils import ProgressBar
+
+    def start(self):
+        raise AssertionError('a bar of its own, redrawn even in a pipe')
+
+    monkeypatch.setattr(ProgressBar, 'start', start)

@@ -1,4 +1,8 @@
 """Lost files and workers are told from other errors."""
+from multiprocessing import resource_sharer
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 from torch._utils import ExceptionWrapper
 
@@ -32,3 +36,11 @@ def test_other_errors_pass():
     with pytest.raises(RuntimeError, match='^CUDA out of memory$'), \
             data_losses():
         raise RuntimeError('CUDA out of memory')
+
+
+def test_a_worker_that_dies_while_it_hands_over_is_recognised(tmp_path):
+    address = str(tmp_path / 'gone')  # the socket of a dead process
+    with pytest.raises(DataLost, match='num_workers'), data_losses():
+        resource_sharer.DupFd.detach(SimpleNamespace(_id=(address, 1)))
+    with pytest.raises(FileNotFoundError), data_losses():
+        Path(address).read_text()

@@ -1,11 +1,8 @@
 """The command lines, as a user types them."""
 import os
-import runpy
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 DEMO = 'configs/demo/finetune_shapes-6-1.py'
@@ -38,33 +35,8 @@ def test_the_scenario_is_chosen_on_the_command_line():
         in done.stdout
 
 
-@pytest.mark.parametrize('arguments, message', [
-    (['tools/train.py', 'none.py'], 'no config at none.py'),
-    (['tools/train.py', VOC.replace('512x512', '15-1-ov-512x512')],
-     f'Near it are {VOC}'),
-    (['tools/train.py', VOC, '--scenario', '15-11'], 'Known: offline, 19-1'),
-    (['tools/test.py', VOC, 'x.pth', '--setting', 'disjont'],
-     "Did you mean 'disjoint'"),
-    (['tools/train.py', DEMO, '--scenario', '5-1', '--cfg-options',
-      'schedule.later.optim_wrapper.optimizer.lr=0.1',
-      'train_cfg.max_epochs=0'], 'max_epochs is 0'),
-    (['tools/train.py', DEMO, '--cfg-options', 'scenario.name=7-4'], '7-4'),
-    (['tools/train.py', DEMO, '--cfg-options', 'methd.name=x'], 'method'),
-    (['tools/train.py', DEMO, '--launcher', 'slurm'], 'torchrun'),
-    (['tools/test.py', DEMO, 'none.pth'], 'no checkpoint at none.pth'),
-    (['tools/misc/print_config.py', DEMO, '--step', '9'], 'step'),
-])
-def test_mistakes_get_one_sentence(arguments, message, monkeypatch, capsys):
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(sys, 'argv', arguments)
-    with pytest.raises(SystemExit) as stop:
-        runpy.run_path(arguments[0], run_name='__main__')
-    assert stop.value.code == 2
-    said = capsys.readouterr().err
-    assert message in said and 'Traceback' not in said
-
-
 def test_a_mistake_ends_the_process_with_its_code():
+    """Others are in the table, tests/integration/wrong_commands.py."""
     done = run('tools/train.py', 'none.py')
     assert done.returncode == 2, done.stderr
     assert 'no config at none.py' in done.stderr

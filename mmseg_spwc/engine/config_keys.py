@@ -12,14 +12,17 @@ Beside the keys of MMEngine's Runner a config of ours has these:
 ``data_root``        root of the data sets, put into each of them
 ``crop_size``        side of the crops, put into our own transforms
 ``cache_dir``        where class indices are kept
+``keep_decoded``     gigabytes in which a step's decoded images are kept
 ``backbone_weights`` file or URL the backbone starts from at step 0
 ``start_from``       finished step-0 checkpoint that replaces step 0
 ===================  ====================================================
 """
 import dataclasses
 import difflib
+import os
 from collections.abc import Mapping
 from numbers import Integral, Real
+from os import PathLike
 
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.selfpaced import SelfPacedWeights
@@ -27,7 +30,7 @@ from mmseg_spwc.selfpaced import SelfPacedWeights
 from .stages import GROUPS, STAGES, TABLE, check_table, is_stage
 
 KEYS = ('scenario', 'method', 'schedule', 'self_paced', 'total_batch_size',
-        'heldout', 'data_root', 'crop_size', 'cache_dir',
+        'heldout', 'data_root', 'crop_size', 'cache_dir', 'keep_decoded',
         'backbone_weights', 'start_from', 'verbose')
 INNER_KEYS = dict(
     method=('name', 'restart', 'run', *STAGES, TABLE),
@@ -35,6 +38,8 @@ INNER_KEYS = dict(
     heldout=('ratio', 'seed'),
     self_paced=('name', 'unit', 'background', 'update', 'on',
                 *(f.name for f in dataclasses.fields(SelfPacedWeights))))
+PATHS = ('work_dir', 'data_root', 'cache_dir', 'backbone_weights',
+         'start_from')
 REQUIRED = ('scenario', 'method', 'model', 'train_dataloader',
             'test_dataloader', 'train_cfg', 'optim_wrapper')
 
@@ -48,7 +53,8 @@ def check_keys(cfg: Mapping) -> None:
     """
     for key in REQUIRED:
         if cfg.get(key) is None:
-            near = difflib.get_close_matches(key, cfg, 1, 0.75)
+            others = [name for name in cfg if name != key]
+            near = difflib.get_close_matches(key, others, 1, 0.75)
             hint = f' (is {near[0]!r} a typo?)' if near else ''
             raise ConfigError(
                 f'The config has no {key!r}{hint}; a run needs '
@@ -66,8 +72,10 @@ def check_keys(cfg: Mapping) -> None:
         for stage in STAGES:
             _check_dict((cfg.get(name) or {}).get(stage), f'{name}.{stage}')
         check_table(cfg, name)
-    if not cfg['method'].get('name'):
-        raise ConfigError("The method has no name: set method=dict(name=...).")
+    name = cfg['method'].get('name')
+    if not name or not isinstance(name, str):
+        raise ConfigError('The method has no name: set method=dict(name=...) '
+                          f'to a text, not {name!r}.')
 
 
 def _check_inner(inner: Mapping, name: str, allowed: tuple) -> None:
@@ -95,8 +103,11 @@ def check_values(cfg: Mapping) -> None:
         cfg (Mapping): The config of the sequence; its keys are right
             (:func:`check_keys`).
     """
+    for key in PATHS:
+        if not isinstance(cfg.get(key), (str, PathLike, type(None))):
+            raise ConfigError(f'{key} is {cfg[key]!r}: give a path.')
     total = cfg.get('total_batch_size')
-    if total is not None and not _is_positive(total):
+    if total is not None and not is_positive(total):
         raise ConfigError(f'total_batch_size is {total!r}: give a whole '
                           'number above 0.')
     ratio = (cfg.get('heldout') or {}).get('ratio', 0)
@@ -105,9 +116,11 @@ def check_values(cfg: Mapping) -> None:
                           'to below 1.')
     crop = cfg.get('crop_size')  # mmseg's own configs keep a tuple here
     if not isinstance(crop, (tuple, list, type(None))) and \
-            not _is_positive(crop):
+            not is_positive(crop):
         raise ConfigError(f'crop_size is {crop!r}: give the side of the '
                           'crops, a whole number above 0.')
+    _check_room(cfg.get('keep_decoded'))
+    _check_types(cfg)
     run = cfg['method'].get('run')
     if run not in (None, 'first', 'last'):
         raise ConfigError(f"method.run is {run!r}: it can be 'first' or "
@@ -118,18 +131,68 @@ def check_values(cfg: Mapping) -> None:
                           'heldout.ratio above 0, such as 0.1.')
 
 
+def _check_types(cfg: Mapping) -> None:
+    restart = cfg['method'].get('restart')
+    if restart not in (None, True, False):
+        raise ConfigError(f'method.restart is {restart!r}: give True or '
+                          'False.')
+    seed = (cfg.get('heldout') or {}).get('seed', 0)
+    if not isinstance(seed, Integral):
+        raise ConfigError(f'heldout.seed is {seed!r}: give a whole number.')
+    name = (cfg.get('self_paced') or {}).get('name', '')
+    if not isinstance(name, str):
+        raise ConfigError(f'self_paced.name is {name!r}: give a text.')
+
+
+def _check_room(gigabytes: object) -> None:
+    if gigabytes is None:
+        return
+    if not isinstance(gigabytes, Real) or isinstance(gigabytes, bool) or \
+            not gigabytes >= 0:
+        raise ConfigError(f'keep_decoded is {gigabytes!r}: give gigabytes, 0 '
+                          'or more.')
+    machine = os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 1e9
+    if gigabytes > machine:
+        raise ConfigError(f'keep_decoded is {gigabytes!r}, and this machine '
+                          f'has {machine:.0f} GB of memory: give fewer.')
+
+
 def check_length(train_cfg: Mapping) -> None:
     """Refuse a training that would end before it begins.
 
     Args:
         train_cfg (Mapping): That of one step.
     """
-    for key in ('max_epochs', 'max_iters'):
-        if key in train_cfg and not _is_positive(train_cfg[key]):
+    for key in ('max_epochs', 'max_iters', 'min_iters'):
+        if key in train_cfg and not is_positive(train_cfg[key]):
             raise ConfigError(f'train_cfg.{key} is {train_cfg[key]!r}: give '
                               'a whole number above 0.')
+    if 'min_iters' in train_cfg and 'max_epochs' not in train_cfg:
+        raise ConfigError(
+            'train_cfg.min_iters goes with max_epochs: with max_iters a step '
+            'is as long as that says. Leave it out, or count in epochs.')
 
 
-def _is_positive(value: object) -> bool:
+def check_loaders(cfg: Mapping) -> None:
+    """Refuse data loaders that torch cannot build, the last one after hours.
+
+    Args:
+        cfg (Mapping): The config of one step.
+    """
+    for name in ('train_dataloader', 'val_dataloader', 'test_dataloader'):
+        loader = cfg.get(name) or {}
+        size = loader.get('batch_size', 1)
+        if not is_positive(size):
+            raise ConfigError(f'{name}.batch_size is {size!r}: give a whole '
+                              'number above 0.')
+        workers = loader.get('num_workers', 0)
+        if not is_positive(workers) and (
+                workers != 0 or isinstance(workers, bool)):
+            raise ConfigError(f'{name}.num_workers is {workers!r}: give a '
+                              'whole number, 0 or more.')
+
+
+def is_positive(value: object) -> bool:
+    """Whether it is a whole number above 0."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     return whole and value > 0

@@ -184,7 +184,8 @@ def _apply(cfg: Config, options: dict) -> Scenario | None:
         check_table(changed, name)
         cfg[name] = for_scenario(cfg.get(name), scenario)
     cfg.merge_from_dict(options)
-    if scenario and 'method' in groups:
+    if scenario and 'method' in groups and all(
+            isinstance(cfg.get(g) or {}, Mapping) for g in GROUPS):
         check_effect(cfg, scenario, steps_of(cfg, scenario), options)
     return scenario
 

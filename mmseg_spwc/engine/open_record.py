@@ -17,9 +17,9 @@ from mmseg_spwc.utils.distributed import from_first_rank
 
 # keys that say where and how a run is made, not what its result is
 PLACES = ('work_dir', 'resume', 'launcher', 'load_from', 'data_root',
-          'cache_dir', 'experiment_name', 'log_level', 'env_cfg',
-          'visualizer', 'vis_backends', 'log_processor', 'start_from',
-          'verbose')
+          'cache_dir', 'keep_decoded', 'experiment_name', 'log_level',
+          'env_cfg', 'visualizer', 'vis_backends', 'log_processor',
+          'start_from', 'verbose')
 PACKAGES = ('mmseg_spwc', 'torch', 'torchvision', 'mmengine', 'mmcv',
             'mmcv-lite', 'mmsegmentation', 'mmpretrain', 'numpy')
 
@@ -65,9 +65,11 @@ def _old_content(cfg: Config, scenario: Scenario, method: str,
 
 def _describe(cfg: Config) -> dict:
     """Return the ``run`` part of a record."""
+    # yapf would take half a second
+    plain = Config(cfg.to_dict(), format_python_code=False)
     return dict(
         name=cfg.get('experiment_name') or 'run',
-        config=cfg.pretty_text,
+        config=plain.pretty_text,
         config_hash=config_hash(cfg),
         seed=(cfg.get('randomness') or {}).get('seed') or 0,
         command=' '.join(sys.argv),

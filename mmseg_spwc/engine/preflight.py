@@ -18,10 +18,10 @@ from mmseg_spwc.errors import ConfigError, input_errors
 from mmseg_spwc.registry import MODELS
 from mmseg_spwc.scenario import Scenario
 
-from .config_keys import check_length
 from .hooks.self_paced_hook import choice_of
+from .hooks.step_transition_hook import StepTransitionHook
 from .problems import problem_of
-from .step_config import step_config
+from .step_config import settle_length, step_config
 
 # what gives parts of a real network options of their own
 BY_PARAMETER = ('constructor', 'paramwise_cfg')
@@ -71,7 +71,7 @@ def plan_steps(cfg: Config, scenario: Scenario, steps: list) -> Plan:
     with input_errors('data'):
         counts, facts = problem_of(scenario).count(tried, scenario)
         lengths = {
-            step: _iterations(out, counts[step]['train'], scenario, step)
+            step: _set_iterations(out, counts[step]['train'], scenario, step)
             for step, out in configs.items()
         }
     choices = {step: choice_of(out) for step, out in configs.items()}
@@ -88,8 +88,9 @@ def check_start_files(cfg: Config) -> None:
                 'from the folder you start in, or leave it out.')
 
 
-def _iterations(cfg: Config, images: int, scenario: Scenario,
-                step: int) -> int:
+def _set_iterations(cfg: Config, images: int, scenario: Scenario,
+                    step: int) -> int:
+    """Settle how long a step is, and return it in iterations."""
     batch = cfg.train_dataloader.batch_size * get_world_size()
     if images < batch:
         raise ConfigError(
@@ -101,6 +102,7 @@ def _iterations(cfg: Config, images: int, scenario: Scenario,
         return cfg.train_cfg.max_iters
     drop = cfg.train_dataloader.get('drop_last', False)
     per_epoch = images // batch if drop else -(-images // batch)
+    settle_length(cfg, per_epoch)
     return cfg.train_cfg.max_epochs * per_epoch
 
 
@@ -108,7 +110,7 @@ def check_parts(configs: Mapping[int, Config]) -> None:
     """Build hooks, losses and optimiser of every step, and forget them.
 
     Of the last step the whole network is built, since what is wrong with
-    that of the first shows at once.
+    that of the first shows at once, and given a start.
 
     Args:
         configs (Mapping[int, Config]): The config of every step that runs.
@@ -118,13 +120,14 @@ def check_parts(configs: Mapping[int, Config]) -> None:
     """
     for step, cfg in configs.items():
         with input_errors(f'config of step {step}'):
-            check_length(cfg.train_cfg)
-            for hook in _hooks(cfg):
-                HOOKS.build(hook)
+            hooks = [HOOKS.build(hook) for hook in _hooks(cfg)]
             _check_losses(cfg.model, step)
             _check_optimiser(cfg)
     with input_errors(f'config of step {step}'):
-        MODELS.build(cfg.model)
+        model = MODELS.build(cfg.model)
+        for hook in hooks:
+            if isinstance(hook, StepTransitionHook):
+                hook.try_on(model)
 
 
 def _hooks(cfg: Config) -> list:

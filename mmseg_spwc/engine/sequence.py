@@ -1,4 +1,5 @@
 """Runs a whole sequence of steps: one ordinary MMEngine Runner each."""
+import gc
 import time
 from pathlib import Path
 
@@ -100,6 +101,7 @@ class ContinualRunner:
             check_start_files(self.cfg)
         plan = plan_steps(self.cfg, self.scenario, self.steps)
         record.content['scenario'].update(plan.facts)
+        gc.freeze()  # the plan lives as long as the sequence
         for step in self.steps:
             if step not in record.finished_steps:
                 self._run_step(record, plan, step)

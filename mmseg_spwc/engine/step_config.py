@@ -9,7 +9,7 @@ from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.registry import HOOKS, MODELS
 from mmseg_spwc.scenario import Scenario, build_scenario
 
-from .config_keys import KEYS
+from .config_keys import KEYS, check_length, check_loaders
 from .hooks.self_paced_hook import TYPE as SELF_PACED
 from .hooks.self_paced_hook import priority_takers, taken_unit
 from .problems import problem_of
@@ -39,7 +39,8 @@ def steps_of(cfg: Config, scenario: Scenario) -> list[int]:
     """Return the steps that are trained: all, or the first or last alone."""
     steps = list(range(scenario.num_steps))
     alone = dict(first=steps[:1], last=steps[-1:])
-    return alone.get(cfg.method.get('run'), steps)
+    run = cfg.method.get('run')
+    return alone[run] if run in tuple(alone) else steps
 
 
 def step_config(cfg: Config,
@@ -52,7 +53,8 @@ def step_config(cfg: Config,
     there are GPUs. What it returns is exactly what
     ``tools/misc/print_config.py CONFIG --step N`` prints and what runs; a
     step that goes on after an interruption gets ``load_from`` and ``resume``
-    besides.
+    besides, and ``train_cfg.min_iters`` becomes epochs when the images have
+    been counted (:func:`settle_length`).
 
     The order of merging is: the config itself, what the scenario decides
     (channels, images, labels, metric), the schedule's overrides, the
@@ -190,6 +192,8 @@ def _finish(out: Config) -> None:
         dict(type='mmseg_spwc.DisplayHook'),
     ]
     add_guards(out)
+    check_length(out.train_cfg)
+    check_loaders(out)
     by_epoch = 'max_epochs' in out.train_cfg
     length = out.train_cfg['max_epochs' if by_epoch else 'max_iters']
     if 'val_interval' not in out.train_cfg:
@@ -199,8 +203,37 @@ def _finish(out: Config) -> None:
     if isinstance(schedulers, Mapping):
         schedulers = [schedulers]
     for scheduler in schedulers:
-        scheduler.setdefault('end', length)
+        if not (by_epoch and _counts_iterations(scheduler)):
+            scheduler.setdefault('end', length)
     out.param_scheduler = schedulers
+
+
+def settle_length(out: Config, per_epoch: int) -> None:
+    """Say how long a step of epochs is, now that its images are counted.
+
+    With ``train_cfg.min_iters`` it gets as many whole epochs as that many
+    iterations take, if ``max_epochs`` are fewer. Schedulers that would have
+    ended with the training still do, and one that counts iterations and
+    names no end ends with it.
+
+    Args:
+        out (Config): The config of the step, which is changed.
+        per_epoch (int): Iterations of an epoch.
+    """
+    train = out.train_cfg
+    old, least = train.max_epochs, train.pop('min_iters', 0)
+    train.max_epochs = new = max(old, -(-least // per_epoch))
+    for key in ('val_interval', 'val_begin'):
+        if train.get(key) == old + 1:  # as set above: after the end
+            train[key] = new + 1
+    for scheduler in out.param_scheduler:
+        size = per_epoch if _counts_iterations(scheduler) else 1
+        if scheduler.get('end', old * size) == old * size:
+            scheduler['end'] = new * size
+
+
+def _counts_iterations(scheduler: Mapping) -> bool:
+    return not scheduler.get('by_epoch', True)
 
 
 def _distribute(out: Config) -> None:

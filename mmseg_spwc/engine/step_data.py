@@ -1,24 +1,17 @@
 """The training data of a step, seen once more to measure importances."""
 import math
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 from mmengine.dataset import DefaultSampler
-from mmengine.dist import (
-    all_reduce,
-    broadcast,
-    get_rank,
-    get_world_size,
-    is_main_process,
-)
+from mmengine.dist import all_reduce, broadcast, get_rank, get_world_size
 from mmengine.logging import print_log
-from mmengine.utils import ProgressBar
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.data import DataLoader
 
 from mmseg_spwc.consolidation import Importance, ImportanceSum
+from mmseg_spwc.utils.display import track
 from mmseg_spwc.utils.random_state import seeded
 
 
@@ -97,19 +90,11 @@ class StepData:
         return model(inputs, mode='tensor')
 
     def _with_progress(self) -> Iterator[dict]:
-        if not is_main_process():
-            yield from self.loader
-            return
         images = len(self.loader.sampler)
         used = min(self.limit or images, images)
         print_log(f'Measuring importances on {used} images', 'current')
-        bar = ProgressBar(math.ceil(used / self.loader.batch_size))
-        try:
-            for data in self.loader:
-                bar.update()
-                yield data
-        finally:
-            sys.stdout.write('\n')
+        return track(self.loader, math.ceil(used / self.loader.batch_size),
+                     'importances')
 
     def mean(self, total: ImportanceSum,
              params: Mapping[str, Tensor]) -> dict[str, Tensor]:

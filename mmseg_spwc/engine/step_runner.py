@@ -1,13 +1,16 @@
 """MMEngine's Runner for one step of many."""
 import contextlib
+import functools
 import gc
 import logging
 import resource
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import torch
 from mmengine.logging import MMLogger
+from mmengine.registry import VISUALIZERS
 from mmengine.runner import Runner
+from mmengine.visualization import Visualizer
 
 from mmseg_spwc.utils.display import quieten
 
@@ -19,6 +22,16 @@ class StepRunner(Runner):
         logger = super().build_logger(*args, **kwargs)
         quieten(logger)
         return logger
+
+    def build_visualizer(self, visualizer=None) -> Visualizer:
+        """As MMEngine does, but without a figure until one is drawn."""
+        if isinstance(visualizer, Mapping):
+            kind = visualizer.get('type', 'Visualizer')
+            with VISUALIZERS.switch_scope_and_registry(None) as registry:
+                found = registry.get(kind) if isinstance(kind, str) else kind
+            if found is not None:  # else MMEngine says what is wrong
+                visualizer = dict(visualizer, type=late_figure(found))
+        return super().build_visualizer(visualizer)
 
     def release(self) -> None:
         """Close the log file and forget logger, scalars and visualiser.
@@ -34,6 +47,38 @@ class StepRunner(Runner):
             for kind in type(shared).__mro__:  # one may be its base's too
                 instances = vars(kind).get('_instance_dict', {})
                 instances.pop(shared.instance_name, None)
+
+
+@functools.cache
+def late_figure(kind: type[Visualizer]) -> type[Visualizer]:
+    """Let a visualiser make its figure when an image is given to it.
+
+    To import matplotlib takes a second, and most runs log numbers alone.
+
+    Args:
+        kind (type[Visualizer]): MMEngine's visualiser, or one made of it.
+    """
+
+    class Late(kind):
+
+        def _initialize_fig(self, fig_cfg: dict) -> tuple:
+            return None, _NoFigure(), None
+
+        def set_image(self, image) -> None:
+            if isinstance(self.fig_save, _NoFigure):
+                self.fig_save_canvas, self.fig_save, self.ax_save = \
+                    super()._initialize_fig(self.fig_save_cfg)
+                self.dpi = self.fig_save.get_dpi()
+            super().set_image(image)
+
+    Late.__name__ = kind.__name__
+    return Late
+
+
+class _NoFigure:
+
+    def get_dpi(self) -> None:
+        """Asked for at once, used with a figure only."""
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 
 from . import orders
-from .checks import unknown, whole_number
+from .checks import number, seed_number, unknown
 from .classification import ClassificationScenario
 from .old_words import check_new_words
 from .scenario import Scenario
@@ -66,7 +66,8 @@ def _permutations(**common) -> _Dataset:
     common = {'kind': 'domain', 'num_classes': 10, 'permute': True, **common}
     return _Dataset(
         common, ('10', ), {'natural': range(10)}, orders.permuted_steps,
-        'A name is the number of tasks', 'random')
+        'A name is the number of tasks, at most '
+        f'{orders.MOST_TASKS}', 'random')
 
 
 _VOC_ORDERS = orders.permuted_voc()
@@ -157,7 +158,8 @@ def get_scenario(dataset: str,
         name.
     """
     return _get('segmentation', dataset, name, order,
-                dict(overrides, setting=setting))
+                dict(overrides, setting='overlapped' if setting is None
+                     else setting))
 
 
 def get_classification_scenario(dataset: str,
@@ -196,6 +198,9 @@ def build_scenario(cfg: Mapping) -> Scenario:
         raise KeyError("A scenario needs the key 'dataset', such as "
                        "dict(dataset='voc', name='10-1').")
     given = dict(cfg)
+    for key in ('problem', 'dataset', 'name', 'order'):
+        if isinstance(given.get(key), (list, tuple, dict)):
+            raise TypeError(f'{key} is {given[key]!r}: give a name.')
     problem = given.pop('problem', SegmentationScenario.problem)
     if problem not in _PROBLEMS:
         raise ValueError(unknown('problem', problem, _PROBLEMS))
@@ -256,7 +261,7 @@ def _get(problem: str, dataset: str, name: str | None, order: str | None,
             unknown('dataset', dataset, datasets) + ' A dataset of your own '
             f'needs {", ".join(needs[:-1])} and {needs[-1]}.')
     if 'steps' not in given:
-        seed = whole_number(given.get('seed', 0), 'seed')
+        seed = seed_number(given.get('seed', 0))
         given['steps'] = _named_steps(entry, dataset, name, order, seed)
         name = _full_name(name, order, given)
     elif order is not None:
@@ -270,8 +275,8 @@ def _full_name(name: str, order: str | None, given: Mapping) -> str:
     parts = [str(name)]
     if order not in (None, 'natural', 'random'):
         parts.append(order)
-    parts += [f'{key}{given[key]:g}' for key in ('noise', 'rotation')
-              if given.get(key)]
+    parts += [f'{key}{number(given[key], key):g}'
+              for key in ('noise', 'rotation') if given.get(key)]
     return '-'.join(parts)
 
 

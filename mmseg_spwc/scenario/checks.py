@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from mmseg_spwc.labels import VOID
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .scenario import Scenario
     from .segmentation import SegmentationScenario
 
+MOST_CLASSES = 1_000_000
 SETTINGS = ('overlapped', 'disjoint', 'sequential', 'partitioned')
 
 _SEGMENTATION_WORDS = {
@@ -48,10 +49,35 @@ def whole_number(value: Any, name: str) -> int:
     return int(value)
 
 
+def seed_number(value: Any) -> int:
+    """Return a seed that NumPy takes."""
+    seed = whole_number(value, 'seed')
+    if seed < 0:
+        raise ValueError(f'The seed is {seed}: give 0 or more.')
+    return seed
+
+
+def number(value: Any, name: str) -> float:
+    """Return a plain float, or say which field is none."""
+    if not isinstance(value, Real):
+        raise TypeError(f'{name} is {value!r}: give a number.')
+    return float(value)
+
+
+def flag(value: Any, name: str) -> bool:
+    """Return a plain bool, or say which field is none."""
+    if value not in (True, False):
+        raise TypeError(f'{name} is {value!r}: give True or False.')
+    return bool(value)
+
+
 def plain_steps(steps: Iterable[Iterable], kind: str) -> tuple[tuple, ...]:
     """Tuples of plain str for domains, of plain int for classes."""
     unit, cast = (str, str) if kind == 'domain' else (Integral, int)
     tidy = []
+    if not isinstance(steps, Iterable):
+        raise TypeError(f'steps is {steps!r}: give a list of steps, each a '
+                        'list of class ids (domains), such as [[1, 2], [3]].')
     for t, step in enumerate(steps):
         if isinstance(step, (str, Integral)):
             raise TypeError(
@@ -110,12 +136,10 @@ def check_classification_words(scenario: 'ClassificationScenario') -> None:
 
 def check_classification(scenario: 'ClassificationScenario') -> None:
     """Refuse steps that contradict each other or the dataset."""
+    if not 2 <= scenario.num_classes <= MOST_CLASSES:
+        raise ValueError(f'num_classes is {scenario.num_classes}: give a '
+                         f'number from 2 to {MOST_CLASSES}.')
     _check_steps(scenario)
-    if scenario.num_classes < 2:
-        raise ValueError(f'num_classes is {scenario.num_classes}: give at '
-                         'least 2.')
-    if scenario.seed < 0:
-        raise ValueError(f'The seed is {scenario.seed}: give 0 or more.')
     if scenario.turns < 1:
         raise ValueError(f'turns is {scenario.turns}: give 1 or more.')
     for field in ('noise', 'rotation'):

@@ -13,7 +13,10 @@ import numpy as np
 from .checks import (
     check_classification,
     check_classification_words,
+    flag,
+    number,
     plain_steps,
+    seed_number,
     whole_number,
 )
 from .old_words import in_old_words
@@ -79,12 +82,12 @@ class ClassificationScenario(Scenario):
             'name': str(self.name),
             'steps': plain_steps(self.steps, self.kind),
             'num_classes': whole_number(self.num_classes, 'num_classes'),
-            'permute': bool(self.permute),
-            'seed': whole_number(self.seed, 'seed'),
-            'partial': bool(self.partial),
+            'permute': flag(self.permute, 'permute'),
+            'seed': seed_number(self.seed),
+            'partial': flag(self.partial, 'partial'),
             'turns': whole_number(self.turns, 'turns'),
-            'noise': float(self.noise),
-            'rotation': float(self.rotation),
+            'noise': number(self.noise, 'noise'),
+            'rotation': number(self.rotation, 'rotation'),
         }
         for field, value in tidy.items():
             object.__setattr__(self, field, value)

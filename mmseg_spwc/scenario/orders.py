@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 Steps = tuple[tuple[int | str, ...], ...]
+MOST_TASKS = 10_000  # that a name may ask for
 
 # PASCAL VOC, 15-1: the fifteen classes of step 0, then the five single steps
 VOC_15_1 = {
@@ -166,7 +167,7 @@ def split_steps(classes: Sequence[int], name: str) -> Steps | None:
 
 def permuted_steps(classes: Sequence[int], name: str) -> Steps | None:
     """Steps of a name that is the number of tasks, with all classes each."""
-    if re.fullmatch(r'[1-9]\d*', name) is None:
+    if re.fullmatch(r'[1-9]\d*', name) is None or int(name) > MOST_TASKS:
         return None
     return tuple((f'p{t}', ) for t in range(int(name)))
 

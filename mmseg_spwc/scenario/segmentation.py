@@ -15,7 +15,9 @@ from mmseg_spwc.labels import VOID
 from .checks import (
     check_segmentation,
     check_segmentation_words,
+    flag,
     foreground_steps,
+    number,
     whole_number,
 )
 from .scenario import Scenario, digest
@@ -70,11 +72,12 @@ class SegmentationScenario(Scenario):
     def __post_init__(self) -> None:
         check_segmentation_words(self)
         tidy = {
+            'name': str(self.name),
             'steps': foreground_steps(self.steps, self.kind),
             'num_classes': whole_number(self.num_classes, 'num_classes'),
             'label_offset': int(self.label_offset),
-            'test_ratio': float(self.test_ratio),
-            'partial': bool(self.partial),
+            'test_ratio': number(self.test_ratio, 'test_ratio'),
+            'partial': flag(self.partial, 'partial'),
         }
         for field, value in tidy.items():
             object.__setattr__(self, field, value)

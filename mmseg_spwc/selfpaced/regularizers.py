@@ -136,9 +136,9 @@ FORMS: dict[str, dict[str, Rule]] = {
 
 def get_rule(rule: str, form: str = 'separable') -> Rule:
     """Look up a rule in one of its forms, ``separable`` or ``coupled``."""
-    if form not in FORMS:
+    if form not in tuple(FORMS):  # a list cannot be looked up
         raise ValueError(f'form must be one of {list(FORMS)}, got {form!r}')
-    if rule not in FORMS[form]:
+    if rule not in tuple(FORMS[form]):
         raise ValueError(
             f'rule must be one of {list(FORMS[form])} in the {form} form, '
             f'got {rule!r}')

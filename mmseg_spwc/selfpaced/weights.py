@@ -139,12 +139,16 @@ class SelfPacedWeights:
     def __post_init__(self) -> None:
         rule = get_rule(self.rule, self.form)
         _check_age(self.rule, rule, mu=self.mu, k=self.k, age=self.age)
-        if self.normalise not in NORMALISERS:
+        if self.normalise not in tuple(NORMALISERS):
             raise ValueError(f'normalise must be one of {list(NORMALISERS)}, '
                              f'got {self.normalise!r}')
         if not 0 <= self.min_weight <= 1:
             raise ValueError(
                 f'min_weight must lie in [0, 1], got {self.min_weight}')
+        for name in ('protect_last', 'relative'):
+            if getattr(self, name) not in (True, False):
+                raise ValueError(f'{name} must be True or False, got '
+                                 f'{getattr(self, name)!r}')
         for name in ('eps', 'eta_scale'):
             if not getattr(self, name) > 0:
                 raise ValueError(

@@ -3,7 +3,9 @@ import pickle
 from collections.abc import Callable
 from typing import TypeVar
 
+import torch
 from mmengine.dist import (
+    all_reduce,
     broadcast_object_list,
     get_world_size,
     is_main_process,
@@ -47,6 +49,15 @@ def _portable(error: Exception) -> Exception:
     except Exception:
         return RuntimeError(f'{type(error).__name__}: {error}')
     return error
+
+
+def anywhere(flag: bool) -> bool:
+    """Whether a flag is set on any rank; every rank must enter."""
+    if get_world_size() == 1:
+        return flag
+    found = torch.tensor([flag], dtype=torch.int32)
+    all_reduce(found, op='max')
+    return bool(found.item())
 
 
 def unwrap(model: nn.Module) -> nn.Module:

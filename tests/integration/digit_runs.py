@@ -1,7 +1,6 @@
 """Runs on the permuted digits that take about a second."""
 from pathlib import Path
 
-import pytest
 import torch
 from mmengine.config import Config
 
@@ -15,15 +14,6 @@ LEAVES = {
     path.name.split('_')[0]: path
     for path in sorted(CONFIGS.glob('*/*_mlp_permuted-digits.py'))
 }
-
-
-@pytest.fixture(autouse=True, scope='module')
-def plain_text_of_configs():
-    """MMEngine formats a step's config seven times: most of a short run."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Config, 'pretty_text',
-                      property(lambda self: repr(self.to_dict())))
-        yield
 
 
 def digits(folder: Path, method: str = 'finetune', **options) -> Config:

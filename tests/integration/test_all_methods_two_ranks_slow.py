@@ -6,7 +6,6 @@ import pytest
 from digit_runs import (
     LEAVES,
     digits,
-    plain_text_of_configs,  # noqa: F401
     train,
 )
 from forked_ranks import on_ranks

@@ -5,9 +5,9 @@ import logging
 import re
 
 import pytest
-from digit_runs import digits, plain_text_of_configs, train  # noqa: F401
+from digit_runs import digits, train
 from mmengine.config import Config
-from wrong_commands import COMMANDS, ENVIRONMENTS
+from wrong_commands import COMMANDS, ENVIRONMENTS, OPTIONS
 from wrong_configs import CONFIGS
 from wrong_data import CLASSIFICATION, SEGMENTATION
 from wrong_files import CHECKPOINTS, RECORDS
@@ -18,7 +18,7 @@ from wrong_values import CALLS, SCORES
 from mmseg_spwc.errors import StackError
 
 ROWS = [*CONFIGS, *SCENARIOS, *SEGMENTATION, *CLASSIFICATION, *CHECKPOINTS,
-        *RECORDS, *COMMANDS, *ENVIRONMENTS, *SCORES, *CALLS]
+        *RECORDS, *COMMANDS, *OPTIONS, *ENVIRONMENTS, *SCORES, *CALLS]
 # ConfigError, CheckpointError and RecordError are ValueErrors
 USER_ERRORS = (ValueError, TypeError, KeyError, FileNotFoundError,
                StackError)

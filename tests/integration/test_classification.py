@@ -5,11 +5,10 @@ import math
 
 import numpy as np
 import pytest
-from digit_runs import (  # noqa: F401
+from digit_runs import (
     CONFIGS,
     LEAVES,
     digits,
-    plain_text_of_configs,
     same,
     train,
     weights,

@@ -3,10 +3,9 @@ import math
 
 import pytest
 import torch
-from digit_runs import (  # noqa: F401
+from digit_runs import (
     close,
     digits,
-    plain_text_of_configs,
     same,
     train,
     weights,
@@ -39,6 +38,24 @@ def test_an_infinite_age_is_the_plain_method(make, method):
     record = train(paced)
     assert record.step(2)['priority']['v'] == [1., 1.]
     assert all(same(weights(plain, t), weights(paced, t)) for t in range(3))
+
+
+@pytest.mark.parametrize('scheduler', [
+    dict(type='PolyLR', power=0.9, convert_to_iter_based=True),
+    dict(type='PolyLR', power=0.9, by_epoch=False)])
+def test_least_iterations_are_the_epochs_they_take(make, scheduler):
+    long = make('long', 'finetune', **{'train_cfg.max_epochs': 3})
+    least = make('least', 'finetune', **{
+        'train_cfg.max_epochs': 1, 'schedule.later.train_cfg.max_epochs': 3})
+    for cfg in (long, least):
+        cfg.param_scheduler = scheduler
+    record = train(long)
+    iterations = record.step(0)['curves']['iterations'][-1]
+    least.train_cfg.min_iters = iterations - iterations // 3 + 1
+    found = train(least)
+    for step in (0, 1):
+        assert found.step(step)['curves']['iterations'][-1] == iterations
+        assert same(weights(long, step), weights(least, step))
 
 
 @pytest.mark.parametrize('update', ['gradient', 'proximal'])

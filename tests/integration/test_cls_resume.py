@@ -12,7 +12,6 @@ from digit_runs import (
     LEAVES,
     ROOT,
     digits,
-    plain_text_of_configs,  # noqa: F401
     same,
     train,
     weights,

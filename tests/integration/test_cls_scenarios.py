@@ -4,10 +4,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from digit_runs import (  # noqa: F401
+from digit_runs import (
     CONFIGS,
     digits,
-    plain_text_of_configs,
     train,
     weights,
 )

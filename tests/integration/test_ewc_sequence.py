@@ -67,7 +67,7 @@ def drift(cfg, step, importances):
                for name, gamma in importances.items())
 
 
-def test_ewc_keeps_closer_to_what_mattered(run):
+def test_ewc_keeps_closer_to_what_mattered(run, no_bars):
     ewc, plain = run('ewc', 'ewc'), run('finetune', 'finetune')
     ewc.method.every.hooks.consolidation.strength = 30.
     for cfg in (ewc, plain):

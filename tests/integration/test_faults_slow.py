@@ -13,7 +13,6 @@ import pytest
 from digit_runs import (
     ROOT,
     digits,
-    plain_text_of_configs,  # noqa: F401
     same,
     train,
     weights,

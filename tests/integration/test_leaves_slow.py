@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from digit_runs import plain_text_of_configs  # noqa: F401
 from mmengine.config import Config
 from tiny_data import SIZE, WRITERS
 

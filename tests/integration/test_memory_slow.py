@@ -4,7 +4,7 @@ import os
 import statistics
 
 import pytest
-from digit_runs import digits, plain_text_of_configs, train  # noqa: F401
+from digit_runs import digits, train
 
 from mmseg_spwc.engine import ContinualRunner
 

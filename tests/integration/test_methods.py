@@ -39,7 +39,7 @@ def final(cfg, step=1):
     'lwf', 'lwf_mc', 'ilt', 'mib', 'plop', 'plop_compat', 'rcil',
     'rcil_compat', 'alife'
 ])
-def test_method_runs_two_steps(with_method, name):
+def test_method_runs_two_steps(with_method, name, no_bars):
     cfg = with_method(name)
     record = ContinualRunner(cfg).train()
     assert record.finished_steps == [0, 1]

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from digit_runs import (
     digits,
-    plain_text_of_configs,  # noqa: F401
     same,
     train,
     weights,

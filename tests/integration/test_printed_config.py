@@ -1,5 +1,4 @@
 """What print_config prints for a step is what the step's Runner gets."""
-import importlib.util
 import shlex
 from argparse import Namespace
 from pathlib import Path
@@ -8,6 +7,7 @@ import pytest
 from digit_runs import digits
 from forked_ranks import on_ranks
 from mmengine.config import Config
+from scripts import load
 
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.engine.launch import load_config
@@ -18,10 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def printed(capsys, monkeypatch, *arguments) -> dict:
     """The content that the tool prints."""
-    path = ROOT / 'tools/misc/print_config.py'
-    spec = importlib.util.spec_from_file_location('print_config', path)
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
+    tool = load('tools/misc/print_config.py')
     monkeypatch.setattr('sys.argv', ['print_config', *map(str, arguments)])
     capsys.readouterr()
     assert tool.main() == 0

@@ -149,3 +149,16 @@ def test_joint_sees_everything_and_offline_trains_once(tiny_config, tmp_path):
     # every image but the held-out ones, once each
     assert images[2] + record.steps[0]['images']['heldout'] == 96
     assert same(weights(joint.work_dir, 2), weights(offline.work_dir, 2))
+
+
+@pytest.mark.parametrize('workers', [
+    pytest.param(0, marks=pytest.mark.slow), 2])
+def test_images_in_memory_change_nothing(trained, tiny_config, workers):
+    cfg = tiny_config(**{
+        'keep_decoded': .01, 'train_dataloader.num_workers': workers})
+    record = ContinualRunner(cfg).train()
+    for step in range(3):
+        assert same(weights(cfg.work_dir, step), weights(trained, step))
+    for ours, theirs in zip(
+            record.steps, Record.read(trained).steps, strict=True):
+        assert (ours['iou'], ours['kpi']) == (theirs['iou'], theirs['kpi'])

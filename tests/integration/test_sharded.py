@@ -3,7 +3,6 @@ import pytest
 import torch
 from digit_runs import (
     digits,
-    plain_text_of_configs,  # noqa: F401
     train,
     weights,
 )

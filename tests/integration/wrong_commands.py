@@ -1,25 +1,23 @@
 """Command lines and environments that are wrong."""
 import importlib
 import importlib.metadata
-import importlib.util
 import sys
 
 from digit_runs import LEAVES, ROOT
+from scripts import load
 from wrong_inputs import DEMO, Row
 
 from mmseg_spwc import compat
 
 DIGITS = LEAVES['finetune']
+VOC = ROOT / 'configs/mib/mib_deeplabv3-r101-d16_voc12aug-512x512.py'
 
 
 def tool(name, *arguments):
     """Run a tool in this process; ``{}`` stands for the row's folder."""
 
     def make(case):
-        spec = importlib.util.spec_from_file_location(
-            'tool', ROOT / 'tools' / f'{name}.py')
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        module = load(f'tools/{name}.py')
         argv = [name, *(str(a).format(case.folder, run=case.finished)
                         for a in arguments)]
         case.patch.setattr(sys, 'argv', argv)
@@ -45,6 +43,22 @@ COMMANDS = [Row(*row) for row in (
     ('no config', tool('train'), 'required: config'),
     ('config that is not there', tool('train', 'none.py'),
      'no config at none.py'),
+    ('config of a scenario', tool(
+        'train', str(VOC).replace('512x512', '15-1-ov-512x512')),
+     f'Near it are {VOC}'),
+    ('scenario that there is not', tool('train', VOC, '--scenario', '15-11'),
+     'Known: offline, 19-1'),
+    ('setting that there is not', tool(
+        'test', VOC, 'x.pth', '--setting', 'disjont'),
+     "Did you mean 'disjoint'"),
+    ('no epochs in a scenario', tool(
+        'train', DEMO, '--scenario', '5-1', '--cfg-options',
+        'schedule.later.optim_wrapper.optimizer.lr=0.1',
+        'train_cfg.max_epochs=0'), 'max_epochs is 0'),
+    ('option of a scenario that there is not', tool(
+        'train', DEMO, '--cfg-options', 'scenario.name=7-4'), '7-4'),
+    ('typo in an option', tool(
+        'train', DEMO, '--cfg-options', 'methd.name=x'), "'method'"),
     ('syntax error', train_file('model = dict(\n'),
      r'config.py cannot be read .*: correct it'),
     ('two bases with one key', train_file("_base_ = ['a.py', 'b.py']\n"),
@@ -73,6 +87,8 @@ COMMANDS = [Row(*row) for row in (
     ('score with another scenario', tool(
         'test', DIGITS, '{run}/step_01/final.pth', '--cfg-options',
         'scenario.name=3'), 'another scenario .*: use the config'),
+    ('score a checkpoint that is not there', tool('test', DEMO, 'none.pth'),
+     'no checkpoint at none.pth'),
     ('score without a checkpoint', tool('test', DEMO), 'required: checkpoint'),
     ('step that there is not', tool(
         'misc/print_config', DEMO, '--step', '9'), 'step'),
@@ -110,6 +126,53 @@ def without_mmpretrain(case):
 def old_python(case):
     case.patch.setattr(sys, 'version_info', (3, 8, 10, 'final', 0))
     compat.check_stack()
+
+
+def option(text, *says, leaf=DEMO):
+    """A row: an option that no run can use."""
+    return Row(text, tool('train', leaf, '--cfg-options', text), *says)
+
+
+# extremes of what is documented, each of which once ended in a traceback, in
+# words of another library, or was taken in silence
+OPTIONS = [
+    option('backbone_weights=3', 'backbone_weights is 3: give a path'),
+    option('start_from=True', 'start_from is True: give a path'),
+    option('data_root=1.5', 'data_root is 1.5: give a path'),
+    option('cache_dir=7', 'cache_dir is 7: give a path'),
+    option('scenario=None', "no 'scenario'; a run needs"),
+    option('scenario.name=[]', r'name is \[\]: give a name'),
+    option('scenario.dataset=[]', r'dataset is \[\]: give a name'),
+    option('scenario.steps=3', 'steps is 3: give a list of steps'),
+    option('scenario.test_ratio=many', "test_ratio is 'many': give a number"),
+    option('scenario.partial=maybe', "partial is 'maybe': give True or"),
+    option('scenario.noise=loud', "noise is 'loud': give a number",
+           leaf=DIGITS),
+    option('scenario.seed=-1', 'seed is -1: give 0 or more', leaf=DIGITS),
+    option('scenario.name=1000000000', 'number of tasks, at most 10000',
+           leaf=DIGITS),
+    option('scenario.num_classes=1000000000',
+           'num_classes is 1000000000: give a number from 2 to',
+           leaf=DIGITS),
+    option('method.name=3', 'no name: set .* to a text, not 3'),
+    option('method.run=[]', r'method.run is \[\]: it can be'),
+    option('method.restart=often', "restart is 'often': give True or False"),
+    option('schedule=3', 'schedule is 3: give a dict'),
+    option('train_cfg.max_epochs=long', "max_epochs is 'long': give a whole"),
+    option('test_dataloader.batch_size=-1', 'batch_size is -1: give a whole'),
+    option('train_dataloader.num_workers=-1', 'num_workers is -1: give a'),
+    option('test_dataloader.num_workers=some', "num_workers is 'some': give"),
+    option('method.later.model.pseudo_label.confidence=2',
+           'pseudo_label.confidence is 2: give a number from 0 to 1'),
+    option('heldout.seed=lucky', "heldout.seed is 'lucky': give a whole"),
+    *(option(f'self_paced.{text}', says, leaf=LEAVES['ewc-spwc'])
+      for text, says in (
+          ('rule=[]', r'rule must be one of .*got \[\]'),
+          ('name=3', 'self_paced.name is 3: give a text'),
+          ('update.epochs=0', r"self_paced.update is 'step', dict.epochs=N"),
+          ('protect_last=abc', 'protect_last must be True or False'),
+          ('relative=2', 'relative must be True or False'))),
+]
 
 
 ENVIRONMENTS = [Row(*row) for row in (

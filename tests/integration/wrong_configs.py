@@ -60,7 +60,34 @@ def replaced(key, value):
     return digits_edited(lambda cfg: cfg.__setitem__(key, value))
 
 
+def start(**options):
+    """How new channels, or branches, of RCIL's later steps begin."""
+    branches = dict(rc=dict(match='conv2$', init=options.pop('rc', 'merged')))
+    return lambda case: train(case.segment(**{
+        'method.later': dict(model=branches,
+                             hooks=dict(transition=options))}))
+
+
 CONFIGS = [Row(*row) for row in (
+    ('unknown start of new channels', start(classifier_init='balansed'),
+     "config of step .*Unknown initialisation policy 'balansed': choose"),
+    ('unknown start of a classifier', later(
+        hooks=dict(transition=dict(classifier_init='background'))),
+     "step 1.*Unknown initialisation policy 'background'"),
+    ('share without its policy', start(share=0.1),
+     "The policy 'share', and no other, needs the share"),
+    ('share of everything', start(classifier_init='share', share=1.),
+     'share must lie between 0 and 1, got 1.0'),
+    ('unknown start of branches', start(rc='carried'),
+     "rc.init must be 'merged', 'carry' or 'independent', got 'carried'"),
+    ('memory of negative size', digits_with(keep_decoded=-1),
+     'keep_decoded is -1: give gigabytes'),
+    ('memory of no number', digits_with(keep_decoded='2GB'),
+     "keep_decoded is '2GB': give gigabytes"),
+    ('more memory than there is', digits_with(keep_decoded=1e6),
+     'and this machine has .* GB of memory: give fewer'),
+    ('memory for what is in memory', digits_with(keep_decoded=1),
+     'keep_decoded is for segmentation: .* use mmseg_spwc.InMemoryImages'),
     ('typo in total_batch_size', digits_with(total_batchsize=8),
      "Unknown config key.*did you mean 'total_batch_size'"),
     ('typo in self_paced', digits_with(self_pased={}),
@@ -176,6 +203,11 @@ CONFIGS = [Row(*row) for row in (
      'fewer than the total batch of 64000: use a smaller'),
     ('no epochs', digits_with(**{'train_cfg.max_epochs': 0}),
      'max_epochs is 0: give a whole number'),
+    ('least iterations below zero', digits_with(**{
+        'train_cfg.min_iters': -5}), 'min_iters is -5: give a whole number'),
+    ('least iterations of a fixed number', digits_with(train_cfg=dict(
+        _delete_=True, type='IterBasedTrainLoop', max_iters=5, min_iters=9)),
+     'min_iters goes with max_epochs: .*Leave it out'),
     ('unknown hook', digits_with(custom_hooks=[dict(type='EMAHok')]),
      'step 0: EMAHok is not in the.*check'),
     ('unknown hook of later steps', later(hooks=dict(x=dict(type='Nope'))),

@@ -71,7 +71,17 @@ def pipeline_without_masks(case):
     train(cfg)
 
 
+def kept_without_masks(case):
+    pipeline = [dict(type='LoadImageFromFile'),
+                dict(type='Resize', scale=(32, 32)),
+                dict(type='LoadAnnotations'), dict(type='PackSegInputs')]
+    train(case.segment(keep_decoded=.01, **{
+        'train_dataloader.dataset.pipeline': pipeline}), begins=True)
+
+
 SEGMENTATION = [Row(*row) for row in (
+    ('images kept that are not as they are read', kept_without_masks,
+     'not with LoadImageFromFile and Resize: change it, or set keep_decoded'),
     ('no data to segment', lambda case: train(
         case.segment(data_root='none')),
      'none/.*does not exist; set'),

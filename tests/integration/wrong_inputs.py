@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from digit_runs import ROOT, digits
 from mmengine.config import Config
 
@@ -116,11 +117,14 @@ def train(cfg: Config, begins: bool = False) -> None:
     """
     folder = Path(cfg.work_dir)
     before = set(folder.glob('step_*'))
-    with user_errors(), untouched(folder):
-        try:
-            ContinualRunner(cfg).train()
-        finally:
-            assert begins or set(folder.glob('step_*')) == before
+    try:
+        with user_errors(), untouched(folder):
+            try:
+                ContinualRunner(cfg).train()
+            finally:
+                assert begins or set(folder.glob('step_*')) == before
+    except Exception as error:  # SystemExit is none
+        pytest.fail(f'A user would see a traceback of {error!r}.')
 
 
 def digits_with(**options) -> Callable:

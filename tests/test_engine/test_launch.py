@@ -1,10 +1,14 @@
 """From a command line to a config: what wins, and where a run goes."""
+import os
+import subprocess
 from argparse import Namespace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import torch
 
-from mmseg_spwc.engine.launch import load_config
+from mmseg_spwc.engine.launch import load_config, start_processes
 from mmseg_spwc.engine.step_config import scenario_of, step_config
 from mmseg_spwc.errors import ConfigError
 
@@ -118,3 +122,26 @@ def test_a_missing_config_has_neighbours():
         assert 'chosen with --scenario and --setting' in str(error.value)
     with pytest.raises(ConfigError, match=r'no config at nowhere/x.py\.$'):
         load_config(Namespace(config='nowhere/x.py'))
+
+
+def test_a_process_takes_its_place_in_a_slurm_job(monkeypatch):
+    opened = []
+    monkeypatch.setattr(torch.distributed, 'init_process_group',
+                        lambda backend: opened.append(backend))
+    monkeypatch.setattr(
+        subprocess, 'run',
+        lambda command, **_: SimpleNamespace(stdout='node3\nnode4\n'))
+    job = dict(SLURM_PROCID='3', SLURM_LOCALID='1', SLURM_NTASKS='4',
+               SLURM_JOB_NODELIST='node[3-4]')
+    monkeypatch.setattr(os, 'environ', dict(job))
+    start_processes('slurm')
+    assert opened == ['gloo']
+    assert os.environ == dict(
+        job, RANK='3', LOCAL_RANK='1', WORLD_SIZE='4', MASTER_PORT='29500',
+        MASTER_ADDR='node3')
+
+
+def test_the_launcher_slurm_needs_a_job(monkeypatch):
+    monkeypatch.delenv('SLURM_PROCID', raising=False)
+    with pytest.raises(ConfigError, match='inside a Slurm job'):
+        start_processes('slurm')

@@ -8,7 +8,7 @@ from mmengine.config import config as mmengine_config
 
 from mmseg_spwc.engine import step_config
 from mmseg_spwc.engine.config_keys import KEYS
-from mmseg_spwc.engine.step_config import SHARDED
+from mmseg_spwc.engine.step_config import SHARDED, settle_length
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.scenario import build_scenario
 
@@ -72,11 +72,39 @@ def test_schedule_and_method_override_in_that_order(cfg, scenario):
     assert last.param_scheduler[0].end == 7
 
 
+@pytest.mark.parametrize('least, epochs', [
+    (1, 2), (14, 2), (15, 3), (21, 3), (22, 4)])
+def test_short_steps_get_whole_epochs(cfg, scenario, least, epochs):
+    cfg.merge_from_dict({'schedule.later.train_cfg.min_iters': least})
+    cfg.param_scheduler = [
+        dict(type='LinearLR', start_factor=0.1, end=1),  # warm-up: stays
+        dict(type='PolyLR', begin=1, convert_to_iter_based=True),
+        dict(type='PolyLR', by_epoch=False),
+        dict(type='ConstantLR', factor=1., by_epoch=False, end=5)]
+    first, later = (step_config(cfg, scenario, s) for s in range(2))
+    for out in (first, later):
+        settle_length(out, per_epoch=7)
+    assert [s.end for s in first.param_scheduler] == [1, 2, 14, 5]
+    assert later.train_cfg.max_epochs == epochs
+    assert [s.end for s in later.param_scheduler] == [
+        1, epochs, 7 * epochs, 5]
+    assert later.train_cfg.val_interval > epochs
+    assert 'min_iters' not in later.train_cfg
+
+
 def test_restart_treats_every_step_as_a_first(cfg, scenario):
     cfg.method.restart = True
     out = step_config(cfg, scenario, 2)
     assert out.optim_wrapper.optimizer.lr == 0.05
     assert 'previous' not in str(out.custom_hooks)
+
+
+def test_training_images_alone_are_kept_in_memory(cfg, scenario):
+    cfg.keep_decoded = 2
+    out = step_config(cfg, scenario, 1)
+    assert out.train_dataloader.dataset.keep_decoded == 2
+    for loader in (out.val_dataloader, out.test_dataloader):
+        assert 'keep_decoded' not in loader.dataset
 
 
 def test_total_batch_is_split_over_processes(cfg, scenario):

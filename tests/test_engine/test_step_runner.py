@@ -1,8 +1,11 @@
 """What MMEngine keeps of a runner is let go."""
 import gc
 import logging
+import subprocess
+import sys
 import weakref
 
+import numpy as np
 import torch
 from mmengine.logging import MessageHub, MMLogger
 from mmengine.visualization import Visualizer
@@ -11,6 +14,7 @@ from mmseg_spwc.engine.step_runner import (
     StepRunner,
     free_memory,
     frozen_heap,
+    late_figure,
 )
 
 
@@ -74,3 +78,37 @@ def test_only_what_a_sequence_makes_is_looked_through():
     old = weakref.ref(old)
     free_memory()
     assert old() is None
+
+
+def test_a_figure_is_made_when_something_is_drawn(tmp_path):
+    image = np.full((8, 12, 3), 77, np.uint8)
+    drawn = []
+    for kind in (SomeVisualizer, late_figure(SomeVisualizer)):
+        visualizer = kind.get_instance(f'{tmp_path}{len(drawn)}')
+        assert isinstance(visualizer, SomeVisualizer)
+        has_figure = visualizer.ax_save is not None
+        assert has_figure == (kind is SomeVisualizer)
+        for _ in range(2):  # the figure of a second image is the first's
+            visualizer.set_image(image)
+            figure = visualizer.fig_save
+            visualizer.draw_bboxes(torch.tensor([1, 1, 6, 6]))
+        assert visualizer.fig_save is figure
+        drawn.append(visualizer.get_image())
+    assert np.array_equal(*drawn)
+
+
+def test_a_run_that_draws_nothing_needs_no_matplotlib(tmp_path):
+    code = f'''
+import sys
+from mmengine.config import ConfigDict
+from mmseg_spwc.engine.step_runner import StepRunner
+class Double(StepRunner):
+    def __init__(self):
+        self._experiment_name, self._log_dir = 'x', {str(tmp_path)!r}
+config = ConfigDict(type='Visualizer', vis_backends=[
+    dict(type='LocalVisBackend')])
+Double().build_visualizer(config).add_scalar('a', 1.)
+assert config.type == 'Visualizer'
+sys.exit('matplotlib.figure' in sys.modules)
+'''
+    subprocess.run([sys.executable, '-c', code], check=True)

@@ -165,7 +165,7 @@ def test_turns():
     (dict(steps=((0, 1, 2), (3, 4))), r'No step learns the classes \[5\]'),
     (dict(kind='domain', steps=(('a', 'b'), )), 'a step of its own'),
     (dict(kind='domain', steps=(('a', ), ('a', ))), 'every domain belongs'),
-    (dict(num_classes=1, steps=((0, ), )), 'at least 2'),
+    (dict(num_classes=1, steps=((0, ), )), 'from 2 to'),
     (dict(seed=-1), 'seed is -1'),
     (dict(kind='domain', turns=2), 'turns needs permute=True'),
     (dict(kind='domain', permute=True, turns=0), 'turns is 0'),

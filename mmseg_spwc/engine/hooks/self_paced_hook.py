@@ -15,6 +15,7 @@ from mmseg_spwc.scenario import build_scenario
 from mmseg_spwc.selfpaced import PriorityWeights, SelfPacedChoice, weights_of
 from mmseg_spwc.utils.distributed import unwrap
 
+from ..config_keys import is_positive
 from ..problems import problem_of
 from .step_transition_hook import transition_of
 
@@ -189,7 +190,8 @@ def _interval(update: str | Mapping) -> dict:
     """How often the weights are renewed; empty for once per step."""
     if update == 'step':
         return {}
-    if isinstance(update, Mapping) and set(update) in ({'epochs'}, {'iters'}):
+    if isinstance(update, Mapping) and set(update) in (
+            {'epochs'}, {'iters'}) and all(map(is_positive, update.values())):
         return dict(update)
     hint = " ('task' is now called 'step')" if update == 'task' else ''
     raise ValueError("self_paced.update is 'step', dict(epochs=N) or "

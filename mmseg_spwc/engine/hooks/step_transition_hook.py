@@ -53,6 +53,11 @@ class StepTransitionHook(Hook):
         self.classifier_init = classifier_init
         self.init_options = {} if share is None else dict(share=share)
 
+    def try_on(self, student) -> None:
+        """Refuse a start that a network does not have, before training."""
+        if self.step > 0:
+            student.initialise_new(self.classifier_init, **self.init_options)
+
     def before_train(self, runner) -> None:
         student = unwrap(runner.model)
         if runner.iter == 0:  # not resumed

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from mmengine.config import Config
 from mmengine.runner import Runner, ValLoop
 
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.evaluation import (
     AccuracyMatrix,
     parameter_size_efficiency,
@@ -34,6 +35,9 @@ class Classification(Problem):
         model.head.num_classes = scenario.num_channels(step)
 
     def fit_loaders(self, out: Config, cfg: Config) -> tuple[dict, dict]:
+        if cfg.get('keep_decoded'):
+            raise ConfigError('keep_decoded is for segmentation: for images '
+                              'of one size use mmseg_spwc.InMemoryImages.')
         train, test = out.train_dataloader, out.test_dataloader
         test.setdefault('batch_size', train.get('batch_size') or 1)
         # no sample is repeated to fill a rank: each counts once

@@ -49,7 +49,9 @@ class Segmentation(Problem):
             out.test_dataloader.batch_size = 1
         for name in ('train_pipeline', 'test_pipeline'):  # inference's
             _set_crop(out.get(name) or [], _crop(cfg))
-        return dict(cache_dir=cfg.get('cache_dir')), {}
+        room = cfg.get('keep_decoded')
+        return (dict(cache_dir=cfg.get('cache_dir')),
+                dict(keep_decoded=room) if room else {})
 
     def fit_source(self, source: Mapping, cfg: Config) -> None:
         super().fit_source(source, cfg)

@@ -1,15 +1,16 @@
 """Stops at the first loss or gradient that is not a finite number."""
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 
 import torch
-from mmengine.dist import all_gather_object, all_reduce
+from mmengine.dist import all_gather_object
 from mmengine.hooks import Hook
 from torch import Tensor, nn
 
 from mmseg_spwc.errors import NonFiniteError
 from mmseg_spwc.registry import HOOKS
-from mmseg_spwc.utils.distributed import unwrap
+from mmseg_spwc.utils.distributed import anywhere, unwrap
 
 
 @HOOKS.register_module()
@@ -52,9 +53,10 @@ class FiniteGuardHook(Hook):
                          outputs=None) -> None:
         losses = {name: value for name, value in (outputs or {}).items()
                   if isinstance(value, Tensor) and 'loss' in name}
-        flag = torch.tensor([bool(bad_losses(losses))], dtype=torch.int32)
-        all_reduce(flag, op='max')
-        if flag.item():
+        # MMEngine's sum is not finite if one of its terms is not
+        bad = not math.isfinite(losses['loss']) if 'loss' in losses \
+            else bool(bad_losses(losses))
+        if anywhere(bad):
             self._stop('The loss', bad_losses(losses))
         self._inputs = None
 

@@ -5,13 +5,12 @@ import signal
 import threading
 from collections.abc import Iterator
 
-import torch
-from mmengine.dist import all_reduce
 from mmengine.hooks import Hook
 
 from mmseg_spwc.errors import WORKER_DIED, Preempted
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.utils.display import warn
+from mmseg_spwc.utils.distributed import anywhere
 
 from .resume_state import ResumeStateHook
 from .safe_checkpoint import SafeCheckpointHook
@@ -40,9 +39,7 @@ class StopRequest:
 
     def agreed(self) -> bool:
         """Whether any rank was asked to stop; every rank must call it."""
-        flag = torch.tensor([self.name is not None], dtype=torch.int32)
-        all_reduce(flag, op='max')
-        return bool(flag.item())
+        return anywhere(self.name is not None)
 
     def _note(self, number: int, frame) -> None:
         self.name = signal.Signals(number).name

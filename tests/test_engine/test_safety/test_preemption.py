@@ -9,6 +9,7 @@ from toy_runs import At, toy_runner, weights
 from mmseg_spwc.engine.safety import preemption
 from mmseg_spwc.engine.safety.preemption import StopRequest, stop_requests
 from mmseg_spwc.errors import Preempted, user_errors
+from mmseg_spwc.utils import distributed
 
 
 def send(number):
@@ -92,7 +93,8 @@ def test_one_asked_rank_stops_all(monkeypatch):
         assert op == 'max'
         flag.fill_(1)
 
-    monkeypatch.setattr(preemption, 'all_reduce', other_rank_was_asked)
+    monkeypatch.setattr(distributed, 'get_world_size', lambda: 2)
+    monkeypatch.setattr(distributed, 'all_reduce', other_rank_was_asked)
     assert request.agreed()
 
 
