@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from mmengine.config import Config
+from mmengine.optim import build_optim_wrapper
 
 from mmseg_spwc.engine import step_config
 from mmseg_spwc.engine.step_config import scenario_of
@@ -20,7 +21,8 @@ LEAF = Path(__file__).parents[2] / 'configs/rcil' / (
     'rcil_deeplabv3-mobilenetv2-d16_voc12aug-128x128.py')
 DIM, BASE, SIDE = 64, 8, 8
 ITERATIONS = (70, 160, 90, 40, 60)  # of the five steps of VOC 15-1
-OLD_DEFAULTS = dict(classifier_init='balanced', lr_mult=1., new_offset=0.)
+OLD_DEFAULTS = dict(
+    start=dict(policy='balanced'), new_offset=0., paramwise_cfg=None)
 
 
 class World:
@@ -64,31 +66,28 @@ class World:
 
 
 def shipped() -> tuple:
-    """What the config says of a later step: options, losses, rate."""
+    """What the config says of a later step: options, losses, rates."""
     cfg = Config.fromfile(LEAF)
     cfg.work_dir = 'work'
     out = step_config(cfg, scenario_of(cfg), 1)
     hook = next(h for h in out.custom_hooks
                 if h['type'].endswith('StepTransitionHook'))
-    keys = (out.optim_wrapper.get('paramwise_cfg') or {}).get(
-        'custom_keys', {})
     options = dict(
-        classifier_init=hook['classifier_init'],
-        share=hook.get('share'),
-        lr_mult=keys.get('conv_seg', {}).get('lr_mult', 1.),
-        new_offset=out.model.losses.pixel.get('new_offset', 0.))
+        start=dict(policy=hook['classifier_init'], share=hook.get('share')),
+        new_offset=out.model.losses.pixel.get('new_offset', 0.),
+        paramwise_cfg=out.optim_wrapper.get('paramwise_cfg'))
     return options, out.model.losses, out.optim_wrapper.optimizer
 
 
-def train(net, optimizer: dict, iterations: int, loss) -> None:
-    optimizer = dict(optimizer)
-    kind = getattr(torch.optim, optimizer.pop('type'))
-    optimizer = kind(net.parameters(), **optimizer)
-    rate = torch.optim.lr_scheduler.PolynomialLR(optimizer, iterations, 0.9)
+def train(net, optimizer: dict, iterations: int, loss,
+          paramwise_cfg: dict | None = None) -> None:
+    head = torch.nn.ModuleDict(dict(conv_seg=net))
+    wrapper = build_optim_wrapper(
+        head, dict(optimizer=optimizer, paramwise_cfg=paramwise_cfg))
+    rate = torch.optim.lr_scheduler.PolynomialLR(
+        wrapper.optimizer, iterations, 0.9)
     for _ in range(iterations):
-        optimizer.zero_grad()
-        loss().backward()
-        optimizer.step()
+        wrapper.update_params(loss())
         rate.step()
 
 
@@ -117,14 +116,12 @@ def sequence(seed: int, changes: dict | None = None) -> list:
     everything = list(range(1, 1 + BASE + len(ITERATIONS)))
     test = world.images(600, everything)
     found = [background_iou(net, *test, BASE)]
-    rate = options['lr_mult'] * optimizer.lr
     for new, iterations in enumerate(ITERATIONS, start=BASE + 1):
         teacher = net
         channels.append(1)
         net = GrowingClassifier(DIM, channels)
         net.load_state_dict(teacher.state_dict(), strict=False)
-        net.initialise_new(
-            options['classifier_init'], share=options.get('share'))
+        net.initialise_new(**options['start'])
 
         def loss(new=new, teacher=teacher, net=net):
             features, labels = world.images(16, [new])
@@ -133,7 +130,7 @@ def sequence(seed: int, changes: dict | None = None) -> list:
             logits = net(features)
             return pixel(logits, labels, new) + kd(logits, old)
 
-        train(net, dict(optimizer, lr=rate), iterations, loss)
+        train(net, optimizer, iterations, loss, options['paramwise_cfg'])
         found.append(background_iou(net, *test, new))
     return found
 
@@ -147,6 +144,6 @@ def test_five_small_steps_keep_the_background(seed):
 
 @pytest.mark.parametrize('seed', [0, 1])
 def test_the_old_defaults_lost_it(seed):
-    found = sequence(seed, dict(OLD_DEFAULTS, share=None))
+    found = sequence(seed, OLD_DEFAULTS)
     assert found[0] > 0.9
     assert found[-1] < 0.3 * found[0], found

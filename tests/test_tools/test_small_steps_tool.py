@@ -77,6 +77,27 @@ def test_priorities_change_what_is_kept(tool, data):
         assert half['heldout'] != plain['heldout']
 
 
+def test_priorities_follow_what_is_lost_in_a_step(tool, data):
+    """Looked at while a class is learnt, they end as its loss has them."""
+    chosen = dict(mu=2., relative=True, **{'update.iters': 1})
+    found = tool.Sequence(data, 1, chosen, init='balanced', lr=0.5, kd=0.,
+                          epochs=2).run()
+    fallen = [now < before - 0.1 for before, now in zip(
+        found['heldout'][0], found['heldout'][1], strict=False)]
+    assert any(fallen) and not all(fallen)
+    for lost, v in zip(fallen, found['v'][0], strict=True):
+        assert (v > 0) == lost
+
+
+def test_the_base_classes_have_a_rate_of_their_own(tool, data):
+    sequence = tool.Sequence(data, 1, lr=0.1, lr_mult=5., base_lr_mult=0.)
+    before = sequence.net.convs[0].weight.clone()
+    sequence.run()
+    first, *later = sequence.net.convs
+    assert torch.equal(first.weight, before)
+    assert all(conv.weight.abs().sum() > 0 for conv in later)
+
+
 def test_unknown_options_are_refused(tool, data):
     with pytest.raises(ValueError, match="'initial'.*init"):
         tool.Sequence(data, 0, initial='zero')

@@ -31,7 +31,8 @@ from mmseg_spwc.models.losses import (
 from mmseg_spwc.selfpaced import SelfPacedChoice
 
 DEFAULTS = dict(
-    init='balanced', share=None, lr=0.002, lr_mult=1., kd=20., new_offset=0.,
+    init='balanced', share=None, lr=0.002, lr_mult=1., base_lr_mult=None,
+    kd=20., new_offset=0.,
     epochs=10, min_iters=0, batch=16)
 
 
@@ -122,7 +123,8 @@ class Sequence:
     Args:
         data (dict): See :func:`cache_features`.
         seed (int): Order of the classes, batches and flips.
-        self_paced (dict, optional): Options of spWC, with ``on``.
+        self_paced (dict, optional): Options of spWC, with ``on`` and
+            ``update.iters``.
         **options: See :data:`DEFAULTS`.
     """
 
@@ -149,6 +151,7 @@ class Sequence:
         self.net.load_state_dict(data['classifier'])
         chosen = dict(self_paced or {})
         self.on = chosen.pop('on', 'pixel')
+        self.update = chosen.pop('update.iters', 0)
         self.choice = chosen and SelfPacedChoice.from_dict(
             dict(dict(unit='class'), **chosen))
 
@@ -156,10 +159,10 @@ class Sequence:
         """Train all steps; return the scores on both sets of images."""
         history, weights = [self.score(self.held)], []
         for new in self.order:
-            v = self.choice(history).v if self.choice else None
+            self.channels.append(new)
+            v = self._train_step(new, history)
             if v is not None:
                 weights.append([round(x, 3) for x in v.tolist()])
-            self._train_step(new, v)
             history.append(self.score(self.held))
         return dict(
             order=self.order, heldout=history, v=weights,
@@ -169,8 +172,10 @@ class Sequence:
         dim = self.train.features.shape[1]
         return GrowingClassifier(dim, self.steps)
 
-    def _train_step(self, new: int, v: Tensor | None) -> None:
+    def _train_step(self, new: int, history: list) -> Tensor | None:
+        """Learn a class; return the priorities that it ended with."""
         options, old = self.options, self.net
+        v = self.choice(history).v if self.choice else None
         self.steps.append(1)
         self.net = self._grow()
         self.net.load_state_dict(old.state_dict(), strict=False)
@@ -179,18 +184,30 @@ class Sequence:
         iterations = max(len(images) // options['batch'] * options['epochs'],
                          options['min_iters'])
         optimizer = torch.optim.SGD(
-            self.net.parameters(), options['lr'] * options['lr_mult'],
-            momentum=0.9, weight_decay=1e-4, nesterov=True)
+            self._rates(), momentum=0.9, weight_decay=1e-4, nesterov=True)
         rate = torch.optim.lr_scheduler.PolynomialLR(
             optimizer, iterations, 0.9)
-        for chosen in self._batches(len(images), iterations):
+        for number, chosen in enumerate(
+                self._batches(len(images), iterations)):
+            if self.choice and self.update and number and (
+                    number % self.update == 0):
+                v = self.choice(history, self.score(self.held)).v
             features, labels = self._flipped(images[chosen], new)
             loss = self._loss(features, labels, old, v)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
             rate.step()
-        self.channels.append(new)
+        return v
+
+    def _rates(self) -> list[dict]:
+        """Parameters with their learning rates."""
+        options, (base, *later) = self.options, self.net.convs
+        fast = slow = options['lr_mult']
+        if options['base_lr_mult'] is not None:
+            slow = options['base_lr_mult']
+        return [dict(params=[*conv.parameters()], lr=options['lr'] * mult)
+                for conv, mult in [(base, slow), *((c, fast) for c in later)]]
 
     def _batches(self, number: int, iterations: int):
         queue, size = [], self.options['batch']
@@ -204,8 +221,8 @@ class Sequence:
         flip = torch.from_numpy(self.random.random(len(images)) < 0.5)
         x, y = images.features.clone(), images.labels.clone()
         x[flip], y[flip] = x[flip].flip(-1), y[flip].flip(-1)
-        number = len(self.channels)
-        return x, torch.where(y == new, number, (y == VOID) * VOID)
+        channel = len(self.channels) - 1
+        return x, torch.where(y == new, channel, (y == VOID) * VOID)
 
     def _loss(self, features: Tensor, labels: Tensor,
               old: GrowingClassifier, v: Tensor | None) -> Tensor:
@@ -224,7 +241,8 @@ class Sequence:
         pixel = UnbiasedCrossEntropyLoss(
             new_offset=self.options['new_offset'])
         kd = UnbiasedDistillationLoss(self.options['kd'])
-        return pixel(logits, labels, len(self.channels), pixel_weight) + kd(
+        old_channels = old_logits.shape[1]
+        return pixel(logits, labels, old_channels, pixel_weight) + kd(
             logits, old_logits, old_weight)
 
     @torch.no_grad()
