@@ -25,6 +25,8 @@ from mmengine.registry import TRANSFORMS as MMENGINE_TRANSFORMS
 from mmengine.registry import VISBACKENDS as MMENGINE_VISBACKENDS
 from mmengine.registry import Registry
 
+from mmseg_spwc.utils.options import check_options
+
 
 def _child(parent: Registry, *locations: str) -> Registry:
     return Registry(
@@ -48,6 +50,30 @@ MODEL_WRAPPERS = _child(MMENGINE_MODEL_WRAPPERS, 'engine')
 OPTIM_WRAPPERS = _child(MMENGINE_OPTIM_WRAPPERS, 'engine')
 LOG_PROCESSORS = _child(MMENGINE_LOG_PROCESSORS, 'engine')
 VISBACKENDS = _child(MMENGINE_VISBACKENDS, 'engine')
+CHILDREN = (DATASETS, TRANSFORMS, DATA_SAMPLERS, FUNCTIONS, MODELS, METRICS,
+            EVALUATOR, HOOKS, LOOPS, OPTIM_WRAPPERS, LOG_PROCESSORS,
+            VISBACKENDS)
+
+
+def check_parts_in(value: object) -> None:
+    """Refuse wrong types of options of our parts, wherever they are.
+
+    Args:
+        value (object): A config, or a piece of one.
+
+    Raises:
+        OptionError: See :func:`~mmseg_spwc.utils.options.check_options`.
+    """
+    if isinstance(value, Mapping):
+        scope, _, name = str(value.get('type')).rpartition('.')
+        for registry in CHILDREN if scope == 'mmseg_spwc' else ():
+            if name in registry.module_dict:
+                part = registry.module_dict[name]
+                check_options(part, value, getattr(part, 'known_as', None))
+        value = list(value.values())
+    for inner in value if isinstance(value, list) else ():
+        if isinstance(inner, (Mapping, list)):
+            check_parts_in(inner)
 
 
 def build_own(cfg: str | dict, registry: Registry,
@@ -77,6 +103,7 @@ def build_own(cfg: str | dict, registry: Registry,
         known = ', '.join(sorted(registry.module_dict))
         raise ValueError(f'the {registry.name} is one of {known}, not '
                          f'{kind!r}; custom_imports adds your own.')
+    check_options(part, options)
     return part(**options)
 
 
