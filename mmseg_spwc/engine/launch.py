@@ -17,6 +17,7 @@ from mmseg_spwc.errors import ConfigError, input_errors
 from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.utils.display import shown
 
+from .config_values import check_single_values
 from .stages import GROUPS, check_effect, check_table, for_scenario
 from .step_config import scenario_of, steps_of
 
@@ -175,6 +176,7 @@ def _apply(cfg: Config, options: dict) -> Scenario | None:
     changed = copy.deepcopy(cfg)
     with input_errors('--cfg-options'):
         changed.merge_from_dict(options)
+    check_single_values(changed)
     scenario = None
     if isinstance(changed.get('scenario'), Mapping):
         with input_errors('scenario'):
