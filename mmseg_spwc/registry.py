@@ -5,7 +5,7 @@ written ``mmseg_spwc.X`` in a config, is found under either default scope.
 The last ones are of kinds that MMEngine does not know.
 """
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -55,25 +55,31 @@ CHILDREN = (DATASETS, TRANSFORMS, DATA_SAMPLERS, FUNCTIONS, MODELS, METRICS,
             VISBACKENDS)
 
 
-def check_parts_in(value: object) -> None:
+def check_parts_in(values: Iterable) -> None:
     """Refuse wrong types of options of our parts, wherever they are.
 
     Args:
-        value (object): A config, or a piece of one.
+        values (Iterable): Those of a config, or of a piece of one.
 
     Raises:
         OptionError: See :func:`~mmseg_spwc.utils.options.check_options`.
     """
-    if isinstance(value, Mapping):
-        scope, _, name = str(value.get('type')).rpartition('.')
-        for registry in CHILDREN if scope == 'mmseg_spwc' else ():
-            if name in registry.module_dict:
-                part = registry.module_dict[name]
-                check_options(part, value, getattr(part, 'known_as', None))
-        value = list(value.values())
-    for inner in value if isinstance(value, list) else ():
-        if isinstance(inner, (Mapping, list)):
-            check_parts_in(inner)
+    for value in values:
+        if isinstance(value, Mapping):
+            _check_part(value)
+            check_parts_in(value.values())
+        # lists of other things can be long: the steps of a scenario
+        elif isinstance(value, list) and isinstance(next(iter(value), None),
+                                                    Mapping):
+            check_parts_in(value)
+
+
+def _check_part(cfg: Mapping) -> None:
+    scope, _, name = str(cfg.get('type')).rpartition('.')
+    for registry in CHILDREN if scope == 'mmseg_spwc' else ():
+        if name in registry.module_dict:
+            part = registry.module_dict[name]
+            check_options(part, cfg, getattr(part, 'known_as', None))
 
 
 def build_own(cfg: str | dict, registry: Registry,

@@ -68,6 +68,7 @@ VALUES = {
                     or_none(DICT)),
     **dict.fromkeys(('custom_hooks', 'param_scheduler', 'test_evaluator'),
                     PARTS),
+    **dict.fromkeys(('runner_type', 'default_scope'), TEXT),
     'randomness': or_none(DICT),
     'randomness.seed': or_none(SEED),
     'log_level': LEVEL,
@@ -98,6 +99,8 @@ for _name in ('train_dataloader', 'val_dataloader', 'test_dataloader'):
         f'{_name}.batch_size': POSITIVE,
         f'{_name}.num_workers': WORKERS,
         f'{_name}.drop_last': TRUE_OR_FALSE,
+        f'{_name}.persistent_workers': FLAG,
+        f'{_name}.prefetch_factor': or_none(POSITIVE),
     })
 
 

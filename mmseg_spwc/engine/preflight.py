@@ -14,6 +14,7 @@ from mmengine.optim import build_optim_wrapper
 from mmengine.registry import (
     HOOKS,
     LOOPS,
+    OPTIM_WRAPPERS,
     OPTIMIZERS,
     PARAM_SCHEDULERS,
     Registry,
@@ -126,7 +127,7 @@ def check_parts(configs: Mapping[int, Config]) -> None:
     """
     for step, cfg in configs.items():
         with input_errors(f'config of step {step}'):
-            check_parts_in(list(cfg.values()))
+            check_parts_in(cfg.values())
             hooks = [HOOKS.build(hook) for hook in _hooks(cfg)]
             _check_losses(cfg.model, step)
             _check_optimiser(cfg)
@@ -173,6 +174,8 @@ def _check_optimiser(cfg: Config) -> None:
                if k not in BY_PARAMETER}
     if 'optimizer' not in wrapper:  # several, which a constructor joins
         return
+    _check_known(OPTIM_WRAPPERS, wrapper.get('type', 'OptimWrapper'),
+                 'optimiser wrapper', 'OptimWrapper')
     _check_known(OPTIMIZERS, wrapper['optimizer'].get('type'), 'optimiser',
                  'SGD')
     build_optim_wrapper(nn.Linear(1, 1, bias=False), wrapper)
