@@ -99,8 +99,8 @@ def input_errors(what: str) -> Iterator[None]:
         if not isinstance(error.obj, Mapping):  # no config was asked
             raise
         raise ConfigError(f'{what}: {_missing(error.name)}') from error
-    except (LookupError, OSError, TypeError, ValueError,
-            pickle.UnpicklingError) as error:
+    except (AssertionError, LookupError, OSError, TypeError, ValueError,
+            pickle.UnpicklingError) as error:  # OpenMMLab's parts assert
         raise ConfigError(f'{what}: {_reason(error)}') from error
 
 

@@ -5,7 +5,7 @@ written ``mmseg_spwc.X`` in a config, is found under either default scope.
 The last ones are of kinds that MMEngine does not know.
 """
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,8 @@ from mmengine.registry import RUNNERS as MMENGINE_RUNNERS
 from mmengine.registry import TRANSFORMS as MMENGINE_TRANSFORMS
 from mmengine.registry import VISBACKENDS as MMENGINE_VISBACKENDS
 from mmengine.registry import Registry
+
+from mmseg_spwc.utils.options import check_options
 
 
 def _child(parent: Registry, *locations: str) -> Registry:
@@ -48,6 +50,36 @@ MODEL_WRAPPERS = _child(MMENGINE_MODEL_WRAPPERS, 'engine')
 OPTIM_WRAPPERS = _child(MMENGINE_OPTIM_WRAPPERS, 'engine')
 LOG_PROCESSORS = _child(MMENGINE_LOG_PROCESSORS, 'engine')
 VISBACKENDS = _child(MMENGINE_VISBACKENDS, 'engine')
+CHILDREN = (DATASETS, TRANSFORMS, DATA_SAMPLERS, FUNCTIONS, MODELS, METRICS,
+            EVALUATOR, HOOKS, LOOPS, OPTIM_WRAPPERS, LOG_PROCESSORS,
+            VISBACKENDS)
+
+
+def check_parts_in(values: Iterable) -> None:
+    """Refuse wrong types of options of our parts, wherever they are.
+
+    Args:
+        values (Iterable): Those of a config, or of a piece of one.
+
+    Raises:
+        OptionError: See :func:`~mmseg_spwc.utils.options.check_options`.
+    """
+    for value in values:
+        if isinstance(value, Mapping):
+            _check_part(value)
+            check_parts_in(value.values())
+        # lists of other things can be long: the steps of a scenario
+        elif isinstance(value, list) and isinstance(next(iter(value), None),
+                                                    Mapping):
+            check_parts_in(value)
+
+
+def _check_part(cfg: Mapping) -> None:
+    scope, _, name = str(cfg.get('type')).rpartition('.')
+    for registry in CHILDREN if scope == 'mmseg_spwc' else ():
+        if name in registry.module_dict:
+            part = registry.module_dict[name]
+            check_options(part, cfg, getattr(part, 'known_as', None))
 
 
 def build_own(cfg: str | dict, registry: Registry,
@@ -77,6 +109,7 @@ def build_own(cfg: str | dict, registry: Registry,
         known = ', '.join(sorted(registry.module_dict))
         raise ValueError(f'the {registry.name} is one of {known}, not '
                          f'{kind!r}; custom_imports adds your own.')
+    check_options(part, options)
     return part(**options)
 
 

@@ -10,10 +10,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from mmseg_spwc.utils.options import is_whole
+
 NamedTensors = Mapping[str, Tensor] | Iterable[tuple[str, Tensor]]
 
 # the tensors of a BitState
 KINDS = ('bits', 'fisher', 'anchor')
+MOST_BITS = torch.iinfo(torch.int8).max
 
 
 @dataclass
@@ -40,6 +43,15 @@ def quantise(value: Tensor, bits: Tensor, bound: float) -> Tensor:
     return torch.where(bits > 0, rounded, 0.)
 
 
+def check_bits(prior: float, max_bits: int) -> None:
+    """Refuse options of :class:`BLIP` that it cannot use."""
+    if not prior > 0:
+        raise ValueError(f'prior must be positive, got {prior}')
+    if not is_whole(max_bits) or not 1 <= max_bits <= MOST_BITS:
+        raise ValueError(f'max_bits is {max_bits!r}: give a whole number from '
+                         f'1 to {MOST_BITS}.')
+
+
 class BLIP:
     """Bit-level information preserving for linear and convolution layers.
 
@@ -61,8 +73,7 @@ class BLIP:
                  named_params: NamedTensors,
                  prior: float = 1e-11,
                  max_bits: int = 20) -> None:
-        if not prior > 0:
-            raise ValueError(f'prior must be positive, got {prior}')
+        check_bits(prior, max_bits)
         self.max_bits = max_bits
         self.task = 0
         params = dict(named_params)

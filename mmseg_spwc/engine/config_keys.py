@@ -1,5 +1,7 @@
 """The config keys of mmseg_spwc itself, and what tells a typo from them.
 
+What single values may be is in :mod:`.config_values`.
+
 Beside the keys of MMEngine's Runner a config of ours has these:
 
 ===================  ====================================================
@@ -21,12 +23,12 @@ import dataclasses
 import difflib
 import os
 from collections.abc import Mapping
-from numbers import Integral, Real
-from os import PathLike
 
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.selfpaced import SelfPacedWeights
+from mmseg_spwc.utils.options import is_number
 
+from .config_values import check_single_values
 from .stages import GROUPS, STAGES, TABLE, check_table, is_stage
 
 KEYS = ('scenario', 'method', 'schedule', 'self_paced', 'total_batch_size',
@@ -38,14 +40,14 @@ INNER_KEYS = dict(
     heldout=('ratio', 'seed'),
     self_paced=('name', 'unit', 'background', 'update', 'on',
                 *(f.name for f in dataclasses.fields(SelfPacedWeights))))
-PATHS = ('work_dir', 'data_root', 'cache_dir', 'backbone_weights',
-         'start_from')
 REQUIRED = ('scenario', 'method', 'model', 'train_dataloader',
             'test_dataloader', 'train_cfg', 'optim_wrapper')
 
 
 def check_keys(cfg: Mapping) -> None:
     """Raise :class:`ConfigError` for a missing or misspelt key.
+
+    A value that none of them can have is refused as well.
 
     Free names at the top level are common in MMEngine configs, so there only
     names that look like one of ours are refused; inside our own dicts every
@@ -61,6 +63,7 @@ def check_keys(cfg: Mapping) -> None:
                 f'{", ".join(REQUIRED)}.')
     for key in (*REQUIRED, *INNER_KEYS):
         _check_dict(cfg.get(key), key)
+    check_single_values(cfg)
     for key in cfg:
         near = difflib.get_close_matches(key, KEYS, 1, 0.85)
         if near and key not in KEYS:
@@ -97,102 +100,55 @@ def _check_dict(value: object, key: str) -> None:
 
 
 def check_values(cfg: Mapping) -> None:
-    """Raise :class:`ConfigError` for a value that no run can use.
+    """Raise :class:`ConfigError` for values that do not go together.
 
     Args:
         cfg (Mapping): The config of the sequence; its keys are right
             (:func:`check_keys`).
     """
-    for key in PATHS:
-        if not isinstance(cfg.get(key), (str, PathLike, type(None))):
-            raise ConfigError(f'{key} is {cfg[key]!r}: give a path.')
-    total = cfg.get('total_batch_size')
-    if total is not None and not is_positive(total):
-        raise ConfigError(f'total_batch_size is {total!r}: give a whole '
-                          'number above 0.')
-    ratio = (cfg.get('heldout') or {}).get('ratio', 0)
-    if not isinstance(ratio, Real) or not 0 <= ratio < 1:
-        raise ConfigError(f'heldout.ratio is {ratio!r}: give a share from 0 '
-                          'to below 1.')
-    crop = cfg.get('crop_size')  # mmseg's own configs keep a tuple here
-    if not isinstance(crop, (tuple, list, type(None))) and \
-            not is_positive(crop):
-        raise ConfigError(f'crop_size is {crop!r}: give the side of the '
-                          'crops, a whole number above 0.')
     _check_room(cfg.get('keep_decoded'))
-    _check_types(cfg)
+    _check_crop(cfg.get('crop_size'))
     run = cfg['method'].get('run')
     if run not in (None, 'first', 'last'):
         raise ConfigError(f"method.run is {run!r}: it can be 'first' or "
                           "'last', to train that step alone; else leave it "
                           'out.')
-    if cfg.get('self_paced') and not ratio:
+    if cfg.get('self_paced') and not (cfg.get('heldout') or {}).get('ratio'):
         raise ConfigError('self_paced needs scores on a held-out slice: set '
                           'heldout.ratio above 0, such as 0.1.')
-
-
-def _check_types(cfg: Mapping) -> None:
-    restart = cfg['method'].get('restart')
-    if restart not in (None, True, False):
-        raise ConfigError(f'method.restart is {restart!r}: give True or '
-                          'False.')
-    seed = (cfg.get('heldout') or {}).get('seed', 0)
-    if not isinstance(seed, Integral):
-        raise ConfigError(f'heldout.seed is {seed!r}: give a whole number.')
-    name = (cfg.get('self_paced') or {}).get('name', '')
-    if not isinstance(name, str):
-        raise ConfigError(f'self_paced.name is {name!r}: give a text.')
 
 
 def _check_room(gigabytes: object) -> None:
     if gigabytes is None:
         return
-    if not isinstance(gigabytes, Real) or isinstance(gigabytes, bool) or \
-            not gigabytes >= 0:
+    if not is_number(gigabytes) or gigabytes < 0:
         raise ConfigError(f'keep_decoded is {gigabytes!r}: give gigabytes, 0 '
                           'or more.')
-    machine = os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 1e9
-    if gigabytes > machine:
+    if gigabytes > _memory():
         raise ConfigError(f'keep_decoded is {gigabytes!r}, and this machine '
-                          f'has {machine:.0f} GB of memory: give fewer.')
+                          f'has {_memory():.0f} GB of memory: give fewer.')
+
+
+def _check_crop(side: object) -> None:
+    gigabytes = 12 * side**2 / 1e9 if isinstance(side, int) else 0
+    if gigabytes > _memory():
+        raise ConfigError(f'crop_size is {side}, so one crop takes '
+                          f'{gigabytes:.3g} GB, and this machine has '
+                          f'{_memory():.0f} GB of memory: give fewer pixels.')
+
+
+def _memory() -> float:
+    """Gigabytes of this machine."""
+    return os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 1e9
 
 
 def check_length(train_cfg: Mapping) -> None:
-    """Refuse a training that would end before it begins.
+    """Refuse a least number of iterations beside a fixed one.
 
     Args:
         train_cfg (Mapping): That of one step.
     """
-    for key in ('max_epochs', 'max_iters', 'min_iters'):
-        if key in train_cfg and not is_positive(train_cfg[key]):
-            raise ConfigError(f'train_cfg.{key} is {train_cfg[key]!r}: give '
-                              'a whole number above 0.')
     if 'min_iters' in train_cfg and 'max_epochs' not in train_cfg:
         raise ConfigError(
             'train_cfg.min_iters goes with max_epochs: with max_iters a step '
             'is as long as that says. Leave it out, or count in epochs.')
-
-
-def check_loaders(cfg: Mapping) -> None:
-    """Refuse data loaders that torch cannot build, the last one after hours.
-
-    Args:
-        cfg (Mapping): The config of one step.
-    """
-    for name in ('train_dataloader', 'val_dataloader', 'test_dataloader'):
-        loader = cfg.get(name) or {}
-        size = loader.get('batch_size', 1)
-        if not is_positive(size):
-            raise ConfigError(f'{name}.batch_size is {size!r}: give a whole '
-                              'number above 0.')
-        workers = loader.get('num_workers', 0)
-        if not is_positive(workers) and (
-                workers != 0 or isinstance(workers, bool)):
-            raise ConfigError(f'{name}.num_workers is {workers!r}: give a '
-                              'whole number, 0 or more.')
-
-
-def is_positive(value: object) -> bool:
-    """Whether it is a whole number above 0."""
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    return whole and value > 0

@@ -14,9 +14,11 @@ from mmengine.dist import is_distributed
 
 from mmseg_spwc.compat import CONFIGS
 from mmseg_spwc.errors import ConfigError, input_errors
+from mmseg_spwc.registry import RUNNERS
 from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.utils.display import shown
 
+from .config_values import check_single_values
 from .stages import GROUPS, check_effect, check_table, for_scenario
 from .step_config import scenario_of, steps_of
 
@@ -94,7 +96,8 @@ def load_config(args: Namespace) -> Config:
     cfg = read_config(args.config)
     name = Path(args.config).stem
     scenario = _apply(cfg, _options(args, cfg))
-    if not cfg.get('runner_type'):
+    kind = cfg.get('runner_type')
+    if not kind or RUNNERS.get(kind) is None:
         raise ConfigError(
             f'{args.config} is not a config of a sequence: let it inherit '
             'configs/_base_/default_runtime.py, or set '
@@ -175,6 +178,7 @@ def _apply(cfg: Config, options: dict) -> Scenario | None:
     changed = copy.deepcopy(cfg)
     with input_errors('--cfg-options'):
         changed.merge_from_dict(options)
+    check_single_values(changed)
     scenario = None
     if isinstance(changed.get('scenario'), Mapping):
         with input_errors('scenario'):

@@ -11,11 +11,18 @@ from pathlib import Path
 from mmengine.config import Config
 from mmengine.dist import get_world_size
 from mmengine.optim import build_optim_wrapper
-from mmengine.registry import HOOKS, OPTIMIZERS, PARAM_SCHEDULERS
+from mmengine.registry import (
+    HOOKS,
+    LOOPS,
+    OPTIM_WRAPPERS,
+    OPTIMIZERS,
+    PARAM_SCHEDULERS,
+    Registry,
+)
 from torch import nn
 
 from mmseg_spwc.errors import ConfigError, input_errors
-from mmseg_spwc.registry import MODELS
+from mmseg_spwc.registry import MODELS, check_parts_in
 from mmseg_spwc.scenario import Scenario
 
 from .hooks.self_paced_hook import choice_of
@@ -120,14 +127,26 @@ def check_parts(configs: Mapping[int, Config]) -> None:
     """
     for step, cfg in configs.items():
         with input_errors(f'config of step {step}'):
+            check_parts_in(cfg.values())
             hooks = [HOOKS.build(hook) for hook in _hooks(cfg)]
             _check_losses(cfg.model, step)
             _check_optimiser(cfg)
+            _check_known(LOOPS, cfg.train_cfg.get('type', 'TestLoop'),
+                         'training loop', 'EpochBasedTrainLoop')
     with input_errors(f'config of step {step}'):
-        model = MODELS.build(cfg.model)
+        model = _network(cfg.model)
         for hook in hooks:
             if isinstance(hook, StepTransitionHook):
                 hook.try_on(model)
+
+
+def _network(model: Config) -> nn.Module:
+    try:
+        return MODELS.build(model)
+    except RuntimeError as error:  # of torch, for a size that cannot be
+        reason = str(error).partition('\n')[0]
+        raise ConfigError(f'The network cannot be built ({reason}): correct '
+                          'the sizes in model.') from error
 
 
 def _hooks(cfg: Config) -> list:
@@ -155,14 +174,20 @@ def _check_optimiser(cfg: Config) -> None:
                if k not in BY_PARAMETER}
     if 'optimizer' not in wrapper:  # several, which a constructor joins
         return
-    kind = wrapper['optimizer'].get('type')
-    if isinstance(kind, str) and OPTIMIZERS.get(kind) is None:
-        raise ConfigError(f'There is no optimiser {kind!r}: use the name of '
-                          'a class of torch.optim, such as SGD.')
+    _check_known(OPTIM_WRAPPERS, wrapper.get('type', 'OptimWrapper'),
+                 'optimiser wrapper', 'OptimWrapper')
+    _check_known(OPTIMIZERS, wrapper['optimizer'].get('type'), 'optimiser',
+                 'SGD')
     build_optim_wrapper(nn.Linear(1, 1, bias=False), wrapper)
     for scheduler in cfg.param_scheduler:
-        kind = scheduler['type']
-        if isinstance(kind, str) and PARAM_SCHEDULERS.get(kind) is None:
-            raise ConfigError(
-                f'There is no scheduler {kind!r}: use one of MMEngine\'s, '
-                'such as PolyLR.')
+        _check_known(PARAM_SCHEDULERS, scheduler['type'], 'scheduler',
+                     'PolyLR')
+
+
+def _check_known(registry: Registry, kind: object, what: str,
+                 example: str) -> None:
+    """Refuse a type that is neither a class nor the name of one."""
+    known = registry.get(kind) if isinstance(kind, str) else kind
+    if not callable(known):
+        raise ConfigError(f'There is no {what} {kind!r}: use the name of '
+                          f'one, such as {example}.')

@@ -9,7 +9,8 @@ from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.registry import HOOKS, MODELS
 from mmseg_spwc.scenario import Scenario, build_scenario
 
-from .config_keys import KEYS, check_length, check_loaders
+from .config_keys import KEYS, check_length
+from .config_values import check_single_values
 from .hooks.self_paced_hook import TYPE as SELF_PACED
 from .hooks.self_paced_hook import priority_takers, taken_unit
 from .problems import problem_of
@@ -90,6 +91,7 @@ def step_config(cfg: Config,
         group = for_scenario(cfg.get(name), scenario)
         for change in overrides(group, stage, step).values():
             out.merge_from_dict(change)
+    check_single_values(out)
     if out.hooks.get('self_paced'):
         _set_priorities(out, cfg.self_paced.get('on'))
     _finish(out)
@@ -193,7 +195,6 @@ def _finish(out: Config) -> None:
     ]
     add_guards(out)
     check_length(out.train_cfg)
-    check_loaders(out)
     by_epoch = 'max_epochs' in out.train_cfg
     length = out.train_cfg['max_epochs' if by_epoch else 'max_iters']
     if 'val_interval' not in out.train_cfg:

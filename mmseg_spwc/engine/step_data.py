@@ -12,6 +12,7 @@ from torch.utils.data import DataLoader
 
 from mmseg_spwc.consolidation import Importance, ImportanceSum
 from mmseg_spwc.utils.display import track
+from mmseg_spwc.utils.options import is_positive
 from mmseg_spwc.utils.random_state import seeded
 
 
@@ -23,6 +24,13 @@ def trained_params(model: nn.Module,
         for name, param in model.named_parameters()
         if param.requires_grad and not any(part in name for part in exclude)
     }
+
+
+def check_samples(n_samples: int | None) -> None:
+    """Refuse a limit that :func:`measure` could not use after a step."""
+    if n_samples is not None and not is_positive(n_samples):
+        raise ValueError(f'n_samples is {n_samples!r}: give a whole number '
+                         'above 0, or None for all images.')
 
 
 def measure(importance: Importance, runner, model: nn.Module,

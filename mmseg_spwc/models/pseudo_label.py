@@ -9,12 +9,11 @@ above a bound.
 ``compat='plop'`` computes entropies, medians and factors as the published
 code does; there an image without background loses its whole loss.
 """
-from numbers import Real
-
 import torch
 from torch import Tensor
 
 from mmseg_spwc.labels import VOID
+from mmseg_spwc.utils.options import is_number
 
 from .entropy_thresholds import (
     EntropyThresholds,
@@ -93,7 +92,7 @@ class PseudoLabeller:
         if confidence is not None:
             shares['confidence'] = confidence
         for name, share in shares.items():
-            if not isinstance(share, Real) or not 0 <= share <= 1:
+            if not is_number(share) or not 0 <= share <= 1:
                 raise ValueError(f'pseudo_label.{name} is {share!r}: give a '
                                  'number from 0 to 1.')
         self.confidence = confidence

@@ -6,11 +6,12 @@ The norm of a convolution is found by name (``conv2`` and ``bn2`` or ``norm2``,
 concatenation says so by ``rc_groups()``, a list of ([names of convolutions in
 the order of concatenation], name of the norm).
 """
-import re
 from collections.abc import Callable
 
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
+
+from mmseg_spwc.utils.options import regular_expression
 
 from .rc_layers import DoubledConv
 
@@ -31,7 +32,8 @@ def matched_groups(
     Returns:
         list[Group]: Names of convolutions and of the norm they share.
     """
-    accept = re.compile(match).search if isinstance(match, str) else match
+    accept = regular_expression(match, 'rc.match').search if isinstance(
+        match, str) else match
     groups = find_groups(module, nn.Conv2d, _BatchNorm, accept)
     if not groups:
         raise ValueError(f'no convolution with a batch norm matches {match!r}')

@@ -1,13 +1,13 @@
 """What turns any network into the student of a sequence."""
 import functools
 import inspect
-import re
 from collections.abc import Mapping, Sequence
 
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from mmseg_spwc.registry import MODELS
+from mmseg_spwc.utils.options import check_options, regular_expression
 
 from .rc import (
     add_branches,
@@ -68,14 +68,17 @@ class Student:
             for name, config in losses.items() if config is not None
         })
         # by the plain network's names: branches come and go
-        self.frozen_norms = [] if frozen_norm is None else [
+        frozen = None if frozen_norm is None else regular_expression(
+            frozen_norm, 'frozen_norm')
+        self.frozen_norms = [
             name for name, module in self.named_modules()
-            if isinstance(module, _BatchNorm)
-            and re.search(frozen_norm, name)
+            if frozen and isinstance(module, _BatchNorm)
+            and frozen.search(name)
         ]
         for name in self.frozen_norms:
             self.get_submodule(name).requires_grad_(False)
         if rc is not None:
+            check_options(add_branches, rc, 'rc')
             check_init(rc.get('init', 'merged'))  # it acts at a later step
             add_branches(self, **dict(rc, init='merged'))
 

@@ -11,19 +11,22 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
+from mmseg_spwc.utils.options import check_options
+
 from .difficulty import difficulty
 
 
 def fixed(eta: Tensor, step: int, eta_scale: float, mu: float) -> float:
     """The same age at every step."""
-    if math.isnan(mu):
-        raise ValueError('mu is NaN; give a number, or inf to drop nothing')
     return float(mu)
 
 
 def threshold(eta: Tensor, step: int, eta_scale: float,
               psi_star: float) -> float:
     """Drop the units that reach the accuracy ``psi_star``."""
+    if not 0 <= psi_star <= 1:
+        raise ValueError(f'psi_star must lie in [0, 1], got {psi_star}: '
+                         'divide a percentage by 100')
     return difficulty(psi_star).item() / eta_scale
 
 
@@ -34,8 +37,6 @@ def topk(eta: Tensor, step: int, eta_scale: float, k: int) -> float:
     fewer than ``k`` can remain. With ``k`` at or above the number of units
     the age lies just above the largest easiness and keeps them all.
     """
-    if isinstance(k, bool) or not isinstance(k, int):
-        raise TypeError(f'k must be an int, got {k!r}')
     if k < 0:
         raise ValueError(f'k must not be negative, got {k}')
     if not eta.numel():
@@ -94,7 +95,8 @@ def age_from(policy: Mapping,
     """
     params = dict(policy)
     name = params.pop('type', None)
-    if name not in AGES:
+    if name not in tuple(AGES):  # a list cannot be looked up
         raise ValueError(
             f'age policy type must be one of {list(AGES)}, got {name!r}')
+    check_options(AGES[name], params, 'self_paced.age')
     return AGES[name](torch.as_tensor(eta), step, eta_scale, **params)

@@ -7,6 +7,8 @@ from numbers import Real
 import torch
 from torch import Tensor
 
+from mmseg_spwc.utils.options import check_options
+
 from .age import age_from
 from .difficulty import as_fraction, difficulty
 from .regularizers import Rule, get_rule
@@ -137,6 +139,7 @@ class SelfPacedWeights:
     control: str | float | None = None
 
     def __post_init__(self) -> None:
+        check_options(type(self), vars(self), 'self_paced')
         rule = get_rule(self.rule, self.form)
         _check_age(self.rule, rule, mu=self.mu, k=self.k, age=self.age)
         if self.normalise not in tuple(NORMALISERS):
@@ -145,14 +148,11 @@ class SelfPacedWeights:
         if not 0 <= self.min_weight <= 1:
             raise ValueError(
                 f'min_weight must lie in [0, 1], got {self.min_weight}')
-        for name in ('protect_last', 'relative'):
-            if getattr(self, name) not in (True, False):
-                raise ValueError(f'{name} must be True or False, got '
-                                 f'{getattr(self, name)!r}')
-        for name in ('eps', 'eta_scale'):
-            if not getattr(self, name) > 0:
-                raise ValueError(
-                    f'{name} must be positive, got {getattr(self, name)}')
+        if not 0 < self.eps < 1:
+            raise ValueError(f'eps must lie between 0 and 1, got {self.eps}')
+        if not self.eta_scale > 0:
+            raise ValueError(
+                f'eta_scale must be positive, got {self.eta_scale}')
         _check_control(self.control)
         # a wrong age is better refused now than at the first use
         self._age(rule, torch.zeros(1), step=1)
@@ -221,11 +221,10 @@ class SelfPacedWeights:
 
 
 def _check_control(control: str | float | None) -> None:
-    number = isinstance(control, Real) and not isinstance(control, bool)
-    if control in (None, 'mean', 'shuffle') or number and control >= 0:
-        return
-    raise ValueError("control is 'mean', 'shuffle' or a weight of at least "
-                     f'0, not {control!r}')
+    number = isinstance(control, Real) and 0 <= control < math.inf
+    if control not in (None, 'mean', 'shuffle') and not number:
+        raise ValueError("control is 'mean', 'shuffle' or a finite weight of "
+                         f'at least 0, not {control!r}')
 
 
 def _check_age(name: str, rule: Rule, **ages: object) -> None:

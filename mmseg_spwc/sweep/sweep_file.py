@@ -18,14 +18,16 @@ underscore are the user's own:
 ===============  =====================================================
 """
 import difflib
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
 from pathlib import Path
 
+from mmseg_spwc.engine.config_values import MOST_SEED, PATH, SEED
 from mmseg_spwc.engine.launch import config_path, read_config
 from mmseg_spwc.errors import ConfigError
+from mmseg_spwc.utils.options import Kind, is_list, is_number, is_whole
 
 KEYS = ('methods', 'scenarios', 'seeds', 'grid', 'cfg_options', 'select',
         'resources', 'retries', 'work_dir')
@@ -35,6 +37,14 @@ SELECT = {'held-out mIoU': 'segmentation',
           'held-out accuracy': 'classification'}
 # keys that a grid must leave to others
 TAKEN = dict(scenario='scenarios', randomness='seeds')
+# options that a sweep sets itself
+SET_HERE = {'randomness.seed': 'seeds', 'work_dir': 'work_dir of the sweep'}
+# what a trial takes; Ray refuses one and a half GPUs
+CPUS = Kind(lambda v: is_number(v) and 0.01 <= v < math.inf,
+            'a number above 0')
+GPUS = Kind(lambda v: is_number(v) and v >= 0 and (
+    v < 1 or float(v).is_integer()), 'a share below 1, or a whole number')
+RETRIES = Kind(lambda v: is_whole(v) and v >= 0, 'a whole number from 0 on')
 
 
 @dataclass(frozen=True)
@@ -94,8 +104,9 @@ def parse_sweep(given: Mapping, path: Path) -> Sweep:
         methods=tuple(
             _method(name, value, given, path.parent)
             for name, value in _dict(given, 'methods').items()),
-        scenarios=tuple(map(_scenario, given.get('scenarios') or [{}])),
-        seeds=tuple(given.get('seeds') or [0]),
+        scenarios=tuple(_scenario(value) for value in _list(
+            given, 'scenarios', "['15-1']") or [{}]),
+        seeds=_list(given, 'seeds', '[0, 1]') or (0, ),
         select=given.get('select'),
         cpus=resources.get('cpus', 1),
         gpus=resources.get('gpus', 0),
@@ -119,7 +130,8 @@ def _method(name: str, value: object, given: Mapping,
             folder: Path) -> Method:
     where = f'methods.{name}'
     value = dict(config=value) if isinstance(value, str) else value
-    if not isinstance(value, Mapping) or not value.get('config'):
+    if not isinstance(value, Mapping) or not value.get('config') or \
+            not isinstance(value['config'], str):
         raise ConfigError(f'{where} has no config: give its path, or '
                           'dict(config=..., grid=...).')
     check_names(value, METHOD_KEYS, where)
@@ -136,6 +148,9 @@ def _method(name: str, value: object, given: Mapping,
             raise ConfigError(f'The grid of {where} varies {key!r}: use '
                               f'{TAKEN[key.partition(".")[0]]} for that.')
     options = {**_dict(given, 'cfg_options'), **_dict(value, 'cfg_options')}
+    for key in options.keys() & SET_HERE.keys():
+        raise ConfigError(f'cfg_options sets {key!r}: use {SET_HERE[key]} '
+                          'for that.')
     return Method(name, path, grid, options, value.get('step_0'))
 
 
@@ -153,7 +168,18 @@ def _dict(given: Mapping, key: str) -> Mapping:
     value = given.get(key) or {}
     if not isinstance(value, Mapping):
         raise ConfigError(f'{key} is {value!r}: give a dict.')
+    for name in value:
+        if not name or not isinstance(name, str):
+            raise ConfigError(f'{key} holds the name {name!r}: give a text.')
     return value
+
+
+def _list(given: Mapping, key: str, example: str) -> tuple:
+    value = given.get(key)
+    if value is not None and not is_list(value):
+        raise ConfigError(f'{key} is {value!r}: give a list, such as '
+                          f'{example}.')
+    return tuple(value or ())
 
 
 def _check_values(sweep: Sweep) -> None:
@@ -164,9 +190,9 @@ def _check_values(sweep: Sweep) -> None:
                 f'methods.{method.name}.step_0 is {method.step_0!r}: give '
                 f'the name of another method here ({", ".join(names)}).')
     for seed in sweep.seeds:
-        if not isinstance(seed, Integral) or seed < 0:
+        if not SEED.fits(seed):
             raise ConfigError(f'seeds holds {seed!r}: give whole numbers '
-                              'from 0 on.')
+                              f'from 0 to {MOST_SEED}.')
     if sweep.select not in (None, *SELECT):
         raise ConfigError(f'select is {sweep.select!r}: give one of '
                           f'{", ".join(map(repr, SELECT))}. Test scores '
@@ -176,11 +202,9 @@ def _check_values(sweep: Sweep) -> None:
             for values in m.grid.values()):
         raise ConfigError('A grid needs a score that chooses: add select= '
                           f'one of {", ".join(map(repr, SELECT))}.')
-    for name, least in (('cpus', 0.01), ('gpus', 0)):
-        value = getattr(sweep, name)
-        if not isinstance(value, Real) or value < least:
-            raise ConfigError(f'resources.{name} is {value!r}: give a number '
-                              f'{"above" if least else "from"} 0.')
-    if not isinstance(sweep.retries, Integral) or sweep.retries < 0:
-        raise ConfigError(f'retries is {sweep.retries!r}: give a whole '
-                          'number from 0 on.')
+    for name, value, kind in (('resources.cpus', sweep.cpus, CPUS),
+                              ('resources.gpus', sweep.gpus, GPUS),
+                              ('retries', sweep.retries, RETRIES),
+                              ('work_dir', sweep.work_dir, PATH)):
+        if not kind.fits(value):
+            raise ConfigError(f'{name} is {value!r}: give {kind.words}.')

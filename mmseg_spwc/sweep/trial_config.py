@@ -15,7 +15,7 @@ from mmseg_spwc.cli import MIM
 from mmseg_spwc.engine.launch import load_config
 from mmseg_spwc.engine.open_record import PLACES, config_hash
 from mmseg_spwc.engine.optim import Consolidated
-from mmseg_spwc.engine.preflight import plan_steps
+from mmseg_spwc.engine.preflight import check_start_files, plan_steps
 from mmseg_spwc.engine.sequence import ContinualRunner
 from mmseg_spwc.engine.step_config import checkpoint_path, step_config
 from mmseg_spwc.errors import ConfigError, input_errors
@@ -91,6 +91,7 @@ def check_trial(cfg: Config, select: str | None) -> dict[int, int]:
     if select and not (cfg.get('heldout') or {}).get('ratio'):
         raise ConfigError('select needs scores on a held-out slice: set '
                           'heldout.ratio above 0, such as 0.1.')
+    check_start_files(cfg)
     init_default_scope(cfg.get('default_scope', 'mmseg'))
     with input_errors('data'):
         return plan_steps(cfg, runner.scenario, runner.steps).iterations

@@ -7,11 +7,12 @@ import re
 import pytest
 from digit_runs import digits, train
 from mmengine.config import Config
-from wrong_commands import COMMANDS, ENVIRONMENTS, OPTIONS
+from wrong_commands import COMMANDS, ENVIRONMENTS
 from wrong_configs import CONFIGS
 from wrong_data import CLASSIFICATION, SEGMENTATION
 from wrong_files import CHECKPOINTS, RECORDS
 from wrong_inputs import Case, untouched
+from wrong_options import OPTIONS
 from wrong_scenarios import SCENARIOS
 from wrong_values import CALLS, SCORES
 

@@ -128,53 +128,6 @@ def old_python(case):
     compat.check_stack()
 
 
-def option(text, *says, leaf=DEMO):
-    """A row: an option that no run can use."""
-    return Row(text, tool('train', leaf, '--cfg-options', text), *says)
-
-
-# extremes of what is documented, each of which once ended in a traceback, in
-# words of another library, or was taken in silence
-OPTIONS = [
-    option('backbone_weights=3', 'backbone_weights is 3: give a path'),
-    option('start_from=True', 'start_from is True: give a path'),
-    option('data_root=1.5', 'data_root is 1.5: give a path'),
-    option('cache_dir=7', 'cache_dir is 7: give a path'),
-    option('scenario=None', "no 'scenario'; a run needs"),
-    option('scenario.name=[]', r'name is \[\]: give a name'),
-    option('scenario.dataset=[]', r'dataset is \[\]: give a name'),
-    option('scenario.steps=3', 'steps is 3: give a list of steps'),
-    option('scenario.test_ratio=many', "test_ratio is 'many': give a number"),
-    option('scenario.partial=maybe', "partial is 'maybe': give True or"),
-    option('scenario.noise=loud', "noise is 'loud': give a number",
-           leaf=DIGITS),
-    option('scenario.seed=-1', 'seed is -1: give 0 or more', leaf=DIGITS),
-    option('scenario.name=1000000000', 'number of tasks, at most 10000',
-           leaf=DIGITS),
-    option('scenario.num_classes=1000000000',
-           'num_classes is 1000000000: give a number from 2 to',
-           leaf=DIGITS),
-    option('method.name=3', 'no name: set .* to a text, not 3'),
-    option('method.run=[]', r'method.run is \[\]: it can be'),
-    option('method.restart=often', "restart is 'often': give True or False"),
-    option('schedule=3', 'schedule is 3: give a dict'),
-    option('train_cfg.max_epochs=long', "max_epochs is 'long': give a whole"),
-    option('test_dataloader.batch_size=-1', 'batch_size is -1: give a whole'),
-    option('train_dataloader.num_workers=-1', 'num_workers is -1: give a'),
-    option('test_dataloader.num_workers=some', "num_workers is 'some': give"),
-    option('method.later.model.pseudo_label.confidence=2',
-           'pseudo_label.confidence is 2: give a number from 0 to 1'),
-    option('heldout.seed=lucky', "heldout.seed is 'lucky': give a whole"),
-    *(option(f'self_paced.{text}', says, leaf=LEAVES['ewc-spwc'])
-      for text, says in (
-          ('rule=[]', r'rule must be one of .*got \[\]'),
-          ('name=3', 'self_paced.name is 3: give a text'),
-          ('update.epochs=0', r"self_paced.update is 'step', dict.epochs=N"),
-          ('protect_last=abc', 'protect_last must be True or False'),
-          ('relative=2', 'relative must be True or False'))),
-]
-
-
 ENVIRONMENTS = [Row(*row) for row in (
     ('no mmsegmentation', versions(mmsegmentation=None),
      "not installed: run `pip install 'mmsegmentation>="),

@@ -135,13 +135,15 @@ def test_a_run_of_another_config_is_not_taken_for_done(plan, tmp_path):
     (dict(methods=all_of('finetune'), grid={'custom_hooks.0.type': ['x']}),
      'The grid varies'),
     (dict(methods=all_of('ewc'), grid={STRENGTH: ['much']}),
-     'ewc_2_strength=much_seed0: .*strength must be finite'),
+     "ewc_2_strength=much_seed0: .*strength is 'much': give a number"),
     (dict(methods=all_of('finetune'), scenarios=['2', '-3']),
      'finetune_-3_seed0: scenario'),
     (dict(methods=all_of('finetune'), select='held-out mIoU'),
      'but the problem is classification'),
     (dict(methods=all_of('finetune'), cfg_options={'heldout.ratio': 0.}),
      'select needs scores on a held-out slice'),
+    (dict(methods=all_of('finetune'), cfg_options={'start_from': 'x.pth'}),
+     'finetune_2_seed0: start_from is x.pth, but there is no such file'),
 ])
 def test_mistakes_are_found_at_once(plan, names, message):
     with pytest.raises(ConfigError, match=message):

@@ -10,6 +10,7 @@ import torch
 from torch.nn import functional as F
 
 from mmseg_spwc.registry import DATASETS
+from mmseg_spwc.utils.options import is_positive
 
 from .source import ImageSource, check_split, find_file
 
@@ -43,6 +44,9 @@ class IdxImages(ImageSource):
                  classes: Sequence[str] | None = None,
                  folder: str = '') -> None:
         check_split(split)
+        if limit is not None and not is_positive(limit):
+            raise ValueError(f'limit is {limit!r}: give a whole number above '
+                             '0, or None for all images.')
         data_root = Path(data_root, folder)
         images = _read(data_root, split, 'images-idx3-ubyte', 3)[:limit]
         labels = _read(data_root, split, 'labels-idx1-ubyte', 1)[:limit]

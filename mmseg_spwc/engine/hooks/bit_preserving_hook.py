@@ -10,13 +10,14 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from mmseg_spwc.consolidation import BLIP, FisherImportance
+from mmseg_spwc.consolidation.blip import check_bits
 from mmseg_spwc.consolidation.store import FOLDER
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 from mmseg_spwc.utils.files import write_safetensors
 
-from ..step_data import measure, trained_params
+from ..step_data import check_samples, measure, trained_params
 from .consolidation_hook import consolidated
 from .step_transition_hook import step_of
 
@@ -51,6 +52,8 @@ class BitPreservingHook(Hook):
                  n_samples: int | None = 8000,
                  exclude: Sequence[str] = ('head.', ),
                  initialise: bool = True) -> None:
+        check_bits(prior, max_bits)
+        check_samples(n_samples)
         self.prior = prior
         self.max_bits = max_bits
         self.n_samples = n_samples

@@ -22,7 +22,7 @@ from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 
 from ..optim import Consolidated
 from ..safety.agreement import check_agreement
-from ..step_data import measure, trained_params
+from ..step_data import check_samples, measure, trained_params
 from .step_transition_hook import step_of
 
 KEY = 'mmseg_spwc_consolidation'
@@ -45,7 +45,7 @@ class ConsolidationHook(Hook):
     :meth:`set_priorities` says otherwise, as spWC does.
 
     Args:
-        importance (dict): What an ``IMPORTANCES`` registry builds:
+        importance (str | dict): What an ``IMPORTANCES`` registry builds:
             ``type='mmseg_spwc.FisherImportance'``, ``MASImportance``,
             ``SIImportance``, ``EMAImportance`` or your own
             :class:`~mmseg_spwc.consolidation.Importance`, and its arguments.
@@ -75,7 +75,7 @@ class ConsolidationHook(Hook):
     priority_unit = 'step'  # of the weights that spWC sets
 
     def __init__(self,
-                 importance: dict,
+                 importance: str | dict,
                  strength: float,
                  half: bool = True,
                  form: str | dict = 'per_step',
@@ -93,6 +93,7 @@ class ConsolidationHook(Hook):
         if not isinstance(strength, Real) or not 0 <= strength < math.inf:
             raise ValueError('consolidation.strength must be finite and not '
                              f'negative, got {strength!r}.')
+        check_samples(n_samples)
         self.importance = IMPORTANCES.build(importance)
         self.form = PENALTY_FORMS.build(form)
         self.update = PENALTY_UPDATES.build(update)

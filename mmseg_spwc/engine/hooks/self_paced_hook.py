@@ -14,8 +14,8 @@ from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.scenario import build_scenario
 from mmseg_spwc.selfpaced import PriorityWeights, SelfPacedChoice, weights_of
 from mmseg_spwc.utils.distributed import unwrap
+from mmseg_spwc.utils.options import is_positive
 
-from ..config_keys import is_positive
 from ..problems import problem_of
 from .step_transition_hook import transition_of
 
@@ -56,6 +56,7 @@ class SelfPacedHook(Hook):
 
     # after the weights are loaded, before a consolidation hook
     priority = 'HIGH'
+    known_as = 'self_paced'  # where a config has its options
 
     def __init__(self,
                  step: int,

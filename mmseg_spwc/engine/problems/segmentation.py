@@ -13,6 +13,7 @@ from mmseg_spwc.datasets.continual_seg import (
     insert_label_map,
     pipeline_of,
 )
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.evaluation.iou import group_means, step_means
 from mmseg_spwc.scenario import Scenario
 
@@ -126,6 +127,9 @@ def _set_crop(pipeline: list, crop: int | None) -> None:
     for transform in pipeline:
         if transform['type'] in CROPS and crop is not None:
             transform['size'] = crop
+        elif transform['type'] in CROPS and 'size' not in transform:
+            raise ConfigError('crop_size is missing: give the side of the '
+                              'crops, a whole number above 0.')
 
 
 def _roles(cfg: Config) -> list:

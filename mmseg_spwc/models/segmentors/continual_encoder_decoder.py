@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from mmseg_spwc.labels import NOT_COUNTED, VOID
 from mmseg_spwc.registry import MODELS
+from mmseg_spwc.utils.options import check_options
 
 from ..entropy_thresholds import predicted
 from ..growing_classifier import grow_head
@@ -83,8 +84,10 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
             self.to(memory_format=torch.channels_last)
         self.teacher_dtype = floating_type(teacher_dtype)
         self.pre_activation = pre_activation
-        self.pseudo_label = None if pseudo_label is None else \
-            PseudoLabeller(**pseudo_label)
+        self.pseudo_label = None
+        if pseudo_label is not None:
+            check_options(PseudoLabeller, pseudo_label, 'pseudo_label')
+            self.pseudo_label = PseudoLabeller(**pseudo_label)
         self.priorities: Tensor | None = None
         if priority_on not in PRIORITY_ON:
             raise ValueError(f'self_paced.on is one of '
