@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import NamedTuple
 
+from torch import Tensor
+
 PACKAGE = __name__.partition('.')[0]
 
 
@@ -28,7 +30,9 @@ class Kind(NamedTuple):
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a number, which NaN and True are not."""
+    """Whether it is a number or a tensor of one; NaN and True are none."""
+    if isinstance(value, Tensor) and value.ndim == 0:
+        value = value.item()
     return isinstance(value, Real) and not isinstance(value, bool) and \
         not math.isnan(value)
 

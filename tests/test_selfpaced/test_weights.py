@@ -153,3 +153,11 @@ def test_nothing_learnt_before():
 def test_bad_arguments(kwargs):
     with pytest.raises(ValueError):
         priority_weights([.5], **kwargs)
+
+
+def test_an_age_may_be_a_tensor():
+    psi = torch.tensor([.1, .9])
+    assert torch.equal(priority_weights(psi, mu=torch.tensor(1.)),
+                       priority_weights(psi, mu=1.))
+    with pytest.raises(ValueError, match='mu'):
+        priority_weights(psi, mu=torch.tensor(float('nan')))
