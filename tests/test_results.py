@@ -80,9 +80,8 @@ def rows_of_classification():
                     run, tables.command(page, run), id='-'.join((page, *key)))
 
 
-@pytest.mark.parametrize('run, command', list(rows_of_classification()))
-def test_a_command_is_that_of_its_run(run, command, monkeypatch):
-    monkeypatch.chdir(FOLDER.parents[1])
+def config_of(command: str):
+    """The config that a command of tools/train.py runs."""
     parser = ArgumentParser()
     add_options(parser)
     python, tool, *rest = shlex.split(command)
@@ -90,6 +89,13 @@ def test_a_command_is_that_of_its_run(run, command, monkeypatch):
     cfg = load_config(parser.parse_args(rest))
     check_keys(cfg)
     check_values(cfg)
+    return cfg
+
+
+@pytest.mark.parametrize('run, command', list(rows_of_classification()))
+def test_a_command_is_that_of_its_run(run, command, monkeypatch):
+    monkeypatch.chdir(FOLDER.parents[1])
+    cfg = config_of(command)
     assert cfg.randomness.seed == run['seed']
     hook = cfg.method.get('every', {}).get('hooks', {}).get('consolidation')
     if hook and run['strength'] is not None:
@@ -102,3 +108,16 @@ def test_a_command_is_that_of_its_run(run, command, monkeypatch):
         step = step_config(cfg, scenario_of(cfg), 1)
         form = step.custom_hooks
         assert any(h.get('form') == 'per_step' for h in form)
+
+
+def test_commands_of_segmentation_can_be_run(tool, monkeypatch):
+    monkeypatch.chdir(FOLDER.parents[1])
+    found = {run['command']: run['variant']
+             for run in tool.read_json('voc128_full')}
+    found.update({tool.voc128_command(row): row['method']
+                  for row in tool.read_csv('voc128')})
+    for command, variant in found.items():
+        cfg = config_of(command.replace('=SEED', '=7'))
+        assert bool(cfg.get('self_paced')) == any(
+            word in variant for word in ('spWC', 'control'))
+        step_config(cfg, scenario_of(cfg), 1)

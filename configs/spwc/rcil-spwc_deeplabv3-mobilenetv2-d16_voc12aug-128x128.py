@@ -5,10 +5,12 @@ _base_ = [
     '../_base_/methods/rcil.py',
     '../_base_/default_runtime.py',
 ]
-# steps of a hundred images need other settings (docs/results/voc128.md)
+# small steps need a slow network and fast new classes (docs/results/voc128.md)
 method = dict(later=dict(
-    model=dict(frozen_norm='.', losses=dict(kd=dict(loss_weight=20.))),
-    hooks=dict(transition=dict(classifier_init='share', share=0.05)),
-    optim_wrapper=dict(paramwise_cfg=dict(
-        custom_keys={'conv_seg': dict(lr_mult=10.)}))))
+    model=dict(frozen_norm='.', losses=dict(
+        kd=dict(loss_weight=20.), pixel=dict(new_offset=1.))),
+    hooks=dict(transition=dict(classifier_init='zero')),
+    optim_wrapper=dict(optimizer=dict(lr=4e-4), paramwise_cfg=dict(
+        custom_keys={'conv_seg': dict(lr_mult=25.),
+                     'conv_seg.convs.0': dict(lr_mult=.5)}))))
 self_paced = dict(rule='spwc', k=15)

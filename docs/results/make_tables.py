@@ -72,21 +72,16 @@ def voc128_last() -> str:
 
 def voc128_command(row: dict) -> str:
     name = row['method'].lower()
-    later = 'method.later.'
+    config = 'docs/results/configs/voc128/published.py' if name == 'rcil' \
+        else (f'configs/{name}/{name}_deeplabv3-mobilenetv2-d16_'
+              'voc12aug-128x128.py')
     options = ['randomness.seed=0',
                'start_from=work_dirs/finetune/step_00/final.pth',
                f'schedule.later.optim_wrapper.optimizer.lr={row["later_lr"]}']
     if row['kd']:
-        options.append(f'{later}model.losses.kd.loss_weight={row["kd"]}')
-    if name == 'rcil':  # as the leaf was then
-        options += [
-            f'{later}model.frozen_norm=None',
-            f'{later}hooks.transition.classifier_init=balanced',
-            f'{later}hooks.transition.share=None',
-            f'{later}optim_wrapper.paramwise_cfg=None']
-    return (f'python tools/train.py configs/{name}/{name}_deeplabv3-'
-            'mobilenetv2-d16_voc12aug-128x128.py --cfg-options '
-            + ' '.join(options))
+        options.append(
+            f'method.later.model.losses.kd.loss_weight={row["kd"]}')
+    return f'python tools/train.py {config} --cfg-options ' + ' '.join(options)
 
 
 def voc128_steps() -> str:
@@ -100,23 +95,37 @@ def voc128_steps() -> str:
 
 # VOC at 128 px, whole network, with the small-step settings
 
-def voc128_full(kind: str) -> str:
+def voc128_full(kind: str, reference: str | None = None) -> str:
+    """Test scores after the last step; gains are over ``reference``."""
     rows = [r for r in read_json('voc128_full') if r['table'] == kind]
     body, lines = [], []
-    base = {r['seed']: r['all'] for r in rows if r['variant'] == 'P'}
+    base = {r['seed']: r['all'] for r in rows if r['variant'] == reference}
     for (name, ), runs in groups(rows, 'variant').items():
         runs = sorted(runs, key=lambda r: r['seed'])
         seeds = ' '.join(str(r['seed']) for r in runs)
-        found = [] if name in ('P', 'Joint') else [
+        found = [] if name == reference else [
             r['all'] - base[r['seed']] for r in runs if r['seed'] in base]
         body.append([name, seeds, *(
             estimate(r[c] for r in runs)
             for c in ('base', 'new', 'all', 'background', 'pixel_accuracy')),
-            *gain(found)])
+            *(gain(found) if base else [])])
         lines += [f'# {name}', runs[0]['command']]
     head = ['variant', 'seeds', 'base', 'new', 'all', 'background',
-            'pixel accuracy', 'gain in `all`', 'seeds ahead']
+            'pixel accuracy']
+    if base:
+        head += ['gain in `all`', 'seeds ahead']
     return table(head, body) + commands(lines)
+
+
+def voc128_heldout(kind: str) -> str:
+    """Held-out scores after the last step, to choose by."""
+    rows = [r for r in read_json('voc128_full') if r['table'] == kind]
+    body = [[r['variant'], *small_steps_row([dict(
+        heldout=r['heldout_by_step'])], 'heldout')] for r in rows]
+    lines = [line for r in rows
+             for line in (f'# {r["variant"]}', r['command'])]
+    return table(['variant', 'base', 'new', 'all', 'background'],
+                 body) + commands(lines)
 
 
 def gain(found: list) -> list:
@@ -182,10 +191,14 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
     **classification_tables.TABLES,
     'voc128': {
         'last': voc128_last, 'steps': voc128_steps,
-        'trials': lambda: voc128_full('trials'),
-        'published': lambda: voc128_full('published'),
+        'trials': lambda: voc128_full('trials', 'P'),
+        'published': lambda: voc128_full('published', 'P'),
+        'whole-choice': lambda: voc128_heldout('whole-choice'),
+        'whole': lambda: voc128_full('whole', 'RCIL'),
         'frequent-last': lambda: voc128_full('frequent-last'),
         'starts': lambda: small_steps('starts', 'heldout'),
+        'rates': lambda: small_steps('rates', 'heldout'),
+        'rates-report': lambda: small_steps('rates-report', 'test'),
         'choice': lambda: small_steps('choice', 'heldout'),
         'report': lambda: small_steps('report', 'test'),
         'report-share': lambda: small_steps('reportP', 'test'),

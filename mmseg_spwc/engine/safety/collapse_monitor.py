@@ -15,8 +15,9 @@ RECENT = 20  # iterations over which the background is watched
 REMEDIES = (
     'Let new classes start smaller (method.later.hooks.transition.'
     "classifier_init='zero', or 'share' with share=0.05), correct the prior "
-    '(method.later.model.losses.pixel.new_offset=1.) or freeze the norms '
-    "(method.later.model.frozen_norm='.').")
+    '(method.later.model.losses.pixel.new_offset=1.), freeze the norms '
+    "(method.later.model.frozen_norm='.') or slow down all but the new "
+    'classes: docs/configs.md, small steps.')
 
 
 @HOOKS.register_module()
