@@ -40,6 +40,7 @@ class QuadraticPenalty:
         self._centre: dict[str, Tensor] = {}  # c
         self._constant = 0.
         self._ready: dict[str, tuple[Tensor, Tensor]] = {}  # 2A and c, cast
+        self._shares: dict[int, tuple[list, float, list]] = {}
 
     def add(self, weight: float, importances: Mapping[str, Tensor],
             anchors: Mapping[str, Tensor]) -> None:
@@ -75,6 +76,7 @@ class QuadraticPenalty:
                 self._constant += fold_(self._strength[name],
                                         self._centre[name], own)
                 self._ready.pop(name, None)
+            self._shares.clear()
 
     @torch.no_grad()
     def add_online(self,
@@ -106,6 +108,7 @@ class QuadraticPenalty:
                 self._centre[name] = _master(anchors[name])
         self._constant = 0.
         self._ready.clear()
+        self._shares.clear()
 
     def value(self, named_params: NamedTensors) -> Tensor:
         """The penalty as a scalar, differentiable in the parameters."""
@@ -147,11 +150,22 @@ class QuadraticPenalty:
         """
         params, curvatures, centres = self._matched(named_params)
         if params:
-            pulls = torch._foreach_sub(centres, params)
-            steps = torch._foreach_mul(curvatures, lr / (1 - momentum))
-            torch._foreach_mul_(pulls, steps)
-            torch._foreach_add_(steps, 1.)
-            torch._foreach_addcdiv_(params, pulls, steps)
+            shares = self._shares_of(curvatures, lr / (1 - momentum))
+            torch._foreach_lerp_(params, centres, shares)
+
+    def _shares_of(self, curvatures: list[Tensor], rate: float) -> list:
+        """The parts s / (1 + s) of the way to c, kept while lr is.
+
+        Parameters that the optimiser groups apart come apart, so every first
+        one has its own.
+        """
+        kept, kept_rate, shares = self._shares.get(
+            id(curvatures[0]), ([], rate, []))
+        if rate != kept_rate or [*map(id, kept)] != [*map(id, curvatures)]:
+            shares = torch._foreach_mul(curvatures, rate)
+            torch._foreach_div_(shares, torch._foreach_add(shares, 1.))
+            self._shares[id(curvatures[0])] = curvatures, rate, shares
+        return shares
 
     def max_curvature(self) -> float:
         """The largest second derivative of the penalty, max of 2A."""
@@ -198,6 +212,7 @@ class QuadraticPenalty:
         self._strength = {n: _master(state[f'strength.{n}']) for n in names}
         self._centre = {n: _master(state[f'centre.{n}']) for n in names}
         self._ready.clear()
+        self._shares.clear()
 
     def _check_step(self, weight: float, importances: Mapping[str, Tensor],
                     anchors: Mapping[str, Tensor]) -> None:

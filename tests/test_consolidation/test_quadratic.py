@@ -165,3 +165,19 @@ def test_many_steps_are_read_a_few_at_a_time():
     with pytest.raises(OSError, match='gone'):
         QuadraticPenalty().add_all(steps())
     assert taken[-1] == 50 and quadratic.GROUP < 50
+
+
+def test_proximal_steps_follow_rate_groups_and_new_tasks():
+    penalty, params = build([make_task(1)], [3.]), make_params()
+    names = list(params)
+    for lr, group in ((.1, names), (.1, names), (.2, names), (.2, names[:1]),
+                      (.2, names[1:]), (.3, names[:1]), (.1, None)):
+        if group is None:
+            penalty.add(.5, *make_task(2))
+        moved = {name: params[name] for name in group or names}
+        anew = QuadraticPenalty()  # which has nothing to remember
+        anew.load_state_dict(penalty.state_dict())
+        expected = {n: p.detach().clone() for n, p in moved.items()}
+        anew.proximal_(expected, lr, .9)
+        penalty.proximal_(moved, lr, .9)
+        assert all(torch.equal(expected[n], p) for n, p in moved.items())

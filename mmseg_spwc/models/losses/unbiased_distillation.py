@@ -32,11 +32,10 @@ def unbiased_distillation(logits: Tensor,
     num_old = old_logits.shape[1]
     target = old_logits.detach().softmax(dim=1)
     # one split: each slice would fill a whole gradient with zeros
-    background, others, new = logits.split(
+    background, others, new = logits.log_softmax(dim=1).split(
         [1, num_old - 1, logits.shape[1] - num_old], dim=1)
     joined = torch.cat([background, new], dim=1).logsumexp(dim=1)  # (B, H, W)
-    expected = target[:, 0] * joined + (target[:, 1:] * others).sum(dim=1)
-    loss = logits.logsumexp(dim=1) - expected
+    loss = -target[:, 0] * joined - (target[:, 1:] * others).sum(dim=1)
     return mean_over_pixels(loss, old_weight) / num_old
 
 
