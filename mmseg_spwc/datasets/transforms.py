@@ -68,9 +68,12 @@ class AreaRandomResizedCrop(BaseTransform):
 
     def crop_box(self, height: int, width: int) -> tuple:
         """Draw ``(top, left, height, width)`` of the crop."""
+        # what np.random.uniform does, without its checks at every try
+        (area, widest), (low, high) = self.area, self.log_ratio
+        draw = np.random.random_sample
         for _ in range(self.tries):
-            target = height * width * np.random.uniform(*self.area)
-            aspect = math.exp(np.random.uniform(*self.log_ratio))
+            target = height * width * (area + (widest - area) * draw())
+            aspect = math.exp(low + (high - low) * draw())
             w = round(math.sqrt(target * aspect))
             h = round(math.sqrt(target / aspect))
             if 0 < w <= width and 0 < h <= height:
