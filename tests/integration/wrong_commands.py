@@ -73,6 +73,12 @@ COMMANDS = [Row(*row) for row in (
      "invalid choice: 'sge' .choose from"),
     ('launcher without a GPU', tool('train', DEMO, '--launcher', 'mpi'),
      'only the launchers pytorch and slurm work: use torchrun'),
+    ('work_dir that is a file', tool(
+        'train', DIGITS, '--work-dir', '{run}/record.json'),
+     'record.json cannot be the folder of a run .*: choose another'),
+    ('work_dir inside a file', tool(
+        'train', DIGITS, '--work-dir', '{run}/record.json/run'),
+     'json/run cannot be the folder of a run .*: choose another'),
     ('option without a value', tool(
         'train', DEMO, '--cfg-options', 'total_batch_size'),
      "takes key=value pairs, not 'total_batch_size': write"),
