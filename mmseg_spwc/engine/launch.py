@@ -104,6 +104,9 @@ def load_config(args: Namespace) -> Config:
     name = Path(args.config).stem
     scenario = _apply(cfg, _options(args, cfg))
     kind = cfg.get('runner_type')
+    if 'methods' in cfg and not kind:
+        raise ConfigError(f'{args.config} is a sweep: run tools/sweep.py '
+                          'with it.')
     if not kind or RUNNERS.get(kind) is None:
         raise ConfigError(
             f'{args.config} is not a config of a sequence: let it inherit '

@@ -82,6 +82,9 @@ COMMANDS = [Row(*row) for row in (
     ('work_dir inside a file', tool(
         'train', DIGITS, '--work-dir', '{run}/record.json/run'),
      'json/run cannot be the folder of a run .*: choose another'),
+    ('sweep that is trained', tool(
+        'train', ROOT / 'configs/sweeps/digits.py'),
+     'digits.py is a sweep: run tools/sweep.py'),
     ('option without a value', tool(
         'train', DEMO, '--cfg-options', 'total_batch_size'),
      "takes key=value pairs, not 'total_batch_size': write"),
