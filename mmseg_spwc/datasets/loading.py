@@ -6,7 +6,9 @@ here yield ``(index, epoch)``; :class:`ContinualSegDataset` seeds its
 augmentation from that pair, which makes a sample the same wherever and
 whenever it is drawn.
 """
+import atexit
 import itertools
+import multiprocessing
 import signal
 from collections.abc import Iterator
 from typing import Any
@@ -78,7 +80,7 @@ def steady_worker_init(worker_id: int, num_workers: int, seed: int,
 
     Schedulers and ``torchrun`` send SIGTERM to all processes of a job. If its
     workers died at once, a run could not finish its iteration and save it.
-    They go when their loader does, or with a second SIGTERM.
+    They go when their loader or its process does, or with a second SIGTERM.
 
     Args:
         worker_id (int): Number of the worker.
@@ -90,3 +92,17 @@ def steady_worker_init(worker_id: int, num_workers: int, seed: int,
     signal.signal(
         signal.SIGTERM,
         lambda number, frame: signal.signal(number, signal.SIG_DFL))
+
+
+@atexit.register
+def _end_workers() -> None:
+    """Do not wait for the workers of a run that was stopped or has failed.
+
+    Python ends them with one SIGTERM, which they survive, and then waits for
+    them. Of their death torch would tell as of a mishap.
+    """
+    workers = [c for c in multiprocessing.active_children() if c.daemon]
+    if workers:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for worker in workers:
+        worker.kill()

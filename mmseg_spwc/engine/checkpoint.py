@@ -153,7 +153,8 @@ def load_plain(source: str) -> dict:
     try:
         with _tensors_only():
             return CheckpointLoader.load_checkpoint(source, 'cpu')
-    except pickle.UnpicklingError as error:
+    except (pickle.UnpicklingError, LookupError, EOFError,
+            RuntimeError) as error:  # torch raises them for other files
         raise CheckpointError(
             f'{source} cannot be read as plain tensors: it is damaged, or '
             'holds objects whose loading may run code. If you trust it, '

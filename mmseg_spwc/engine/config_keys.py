@@ -21,8 +21,11 @@ Beside the keys of MMEngine's Runner a config of ours has these:
 """
 import dataclasses
 import difflib
+import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+
+from mmengine.runner import Runner
 
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.selfpaced import SelfPacedWeights
@@ -42,6 +45,7 @@ INNER_KEYS = dict(
                 *(f.name for f in dataclasses.fields(SelfPacedWeights))))
 REQUIRED = ('scenario', 'method', 'model', 'train_dataloader',
             'test_dataloader', 'train_cfg', 'optim_wrapper')
+MMENGINES = tuple(inspect.signature(Runner).parameters)
 
 
 def check_keys(cfg: Mapping) -> None:
@@ -50,8 +54,8 @@ def check_keys(cfg: Mapping) -> None:
     A value that none of them can have is refused as well.
 
     Free names at the top level are common in MMEngine configs, so there only
-    names that look like one of ours are refused; inside our own dicts every
-    unknown key is.
+    names that look like a key are refused; inside our own dicts every unknown
+    key is.
     """
     for key in REQUIRED:
         if cfg.get(key) is None:
@@ -65,10 +69,10 @@ def check_keys(cfg: Mapping) -> None:
         _check_dict(cfg.get(key), key)
     check_single_values(cfg)
     for key in cfg:
-        near = difflib.get_close_matches(key, KEYS, 1, 0.85)
-        if near and key not in KEYS:
+        near = _meant(key)
+        if near:
             raise ConfigError(f'Unknown config key {key!r}; did you mean '
-                              f'{near[0]!r}?')
+                              f'{near!r}?')
     for name, allowed in INNER_KEYS.items():
         _check_inner(cfg.get(name) or {}, name, allowed)
     for name in GROUPS:
@@ -79,6 +83,32 @@ def check_keys(cfg: Mapping) -> None:
     if not name or not isinstance(name, str):
         raise ConfigError('The method has no name: set method=dict(name=...) '
                           f'to a text, not {name!r}.')
+
+
+def _meant(key: str) -> str | None:
+    """The key that a free name is a misspelling of, if it looks like one."""
+    if key in (*KEYS, *MMENGINES):
+        return None
+    near = difflib.get_close_matches(key, KEYS, 1, 0.85)
+    # a name that goes on after MMEngine's is a variant, not a misspelling
+    near += [name for name in difflib.get_close_matches(
+        key, MMENGINES, 1, 0.92) if not key.startswith(name)]
+    return near[0] if near else None
+
+
+def check_options(given: Mapping, takes: Callable, where: str,
+                  others: tuple = ()) -> None:
+    """Refuse a misspelt option of a part that MMEngine builds late.
+
+    Args:
+        given (Mapping): The part's config.
+        takes (Callable): What is called with it.
+        where (str): Its key.
+        others (tuple[str]): Options that are taken out before.
+    """
+    known = inspect.signature(takes).parameters
+    if all(p.kind is not p.VAR_KEYWORD for p in known.values()):
+        _check_inner(given, where, (*known, *others))
 
 
 def _check_inner(inner: Mapping, name: str, allowed: tuple) -> None:

@@ -34,6 +34,13 @@ AMP_FORMS = {
     **dict.fromkeys(_CONSOLIDATED.values(), _CONSOLIDATED),
 }
 
+# the variable that tells that a launcher is at work, and what to do without
+AT_HOME = dict(
+    pytorch=('RANK', 'under torchrun: use tools/dist_train.sh, or leave '
+             '--launcher out for one process.'),
+    slurm=('SLURM_PROCID', 'inside a Slurm job: use tools/slurm_train.sh. '
+           'Elsewhere use torchrun.'))
+
 
 class KeyValues(DictAction):
     """MMEngine's ``key=value`` options, with a word about other forms."""
@@ -97,6 +104,9 @@ def load_config(args: Namespace) -> Config:
     name = Path(args.config).stem
     scenario = _apply(cfg, _options(args, cfg))
     kind = cfg.get('runner_type')
+    if 'methods' in cfg and not kind:
+        raise ConfigError(f'{args.config} is a sweep: run tools/sweep.py '
+                          'with it.')
     if not kind or RUNNERS.get(kind) is None:
         raise ConfigError(
             f'{args.config} is not a config of a sequence: let it inherit '
@@ -227,9 +237,9 @@ def start_processes(launcher: str) -> None:
     MMEngine's launcher sets a CUDA device; without one the group is opened
     here with gloo, and MMEngine then uses it.
     """
-    if launcher == 'slurm' and 'SLURM_PROCID' not in os.environ:
-        raise ConfigError('The launcher slurm works inside a Slurm job: use '
-                          'tools/slurm_train.sh. Elsewhere use torchrun.')
+    variable, advice = AT_HOME.get(launcher, (None, ''))
+    if variable and variable not in os.environ:
+        raise ConfigError(f'The launcher {launcher} works {advice}')
     if launcher == 'none' or torch.cuda.is_available() or is_distributed():
         return
     if launcher == 'mpi':

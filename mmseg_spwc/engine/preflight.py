@@ -5,7 +5,7 @@ the step that uses it begins.
 """
 import copy
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from mmengine.config import Config
@@ -20,11 +20,13 @@ from mmengine.registry import (
     Registry,
 )
 from torch import nn
+from torch.utils.data import DataLoader
 
 from mmseg_spwc.errors import ConfigError, input_errors
 from mmseg_spwc.registry import MODELS, check_parts_in
 from mmseg_spwc.scenario import Scenario
 
+from .config_keys import check_options
 from .hooks.self_paced_hook import choice_of
 from .hooks.step_transition_hook import StepTransitionHook
 from .problems import problem_of
@@ -32,6 +34,9 @@ from .step_config import settle_length, step_config
 
 # what gives parts of a real network options of their own
 BY_PARAMETER = ('constructor', 'paramwise_cfg')
+LOADERS = ('train_dataloader', 'test_dataloader', 'val_dataloader')
+# what MMEngine takes out of their configs before it builds them
+TAKEN_OUT = ('num_batch_per_epoch', 'disable_subprocess_warning')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,8 +136,10 @@ def check_parts(configs: Mapping[int, Config]) -> None:
             hooks = [HOOKS.build(hook) for hook in _hooks(cfg)]
             _check_losses(cfg.model, step)
             _check_optimiser(cfg)
-            _check_known(LOOPS, cfg.train_cfg.get('type', 'TestLoop'),
-                         'training loop', 'EpochBasedTrainLoop')
+            _check_loop(cfg.train_cfg)
+            for name in LOADERS:
+                check_options(cfg.get(name) or {}, DataLoader, name,
+                              TAKEN_OUT)
     with input_errors(f'config of step {step}'):
         model = _network(cfg.model)
         for hook in hooks:
@@ -184,10 +191,18 @@ def _check_optimiser(cfg: Config) -> None:
                      'PolyLR')
 
 
+def _check_loop(train_cfg: Config) -> None:
+    kind = train_cfg.get('type', 'TestLoop')
+    loop = _check_known(LOOPS, kind, 'training loop', 'EpochBasedTrainLoop')
+    if 'type' in train_cfg:
+        check_options(train_cfg, loop, 'train_cfg', ('type', 'min_iters'))
+
+
 def _check_known(registry: Registry, kind: object, what: str,
-                 example: str) -> None:
-    """Refuse a type that is neither a class nor the name of one."""
+                 example: str) -> Callable:
+    """Return what a type names; refuse one that names nothing."""
     known = registry.get(kind) if isinstance(kind, str) else kind
     if not callable(known):
         raise ConfigError(f'There is no {what} {kind!r}: use the name of '
                           f'one, such as {example}.')
+    return known

@@ -10,9 +10,13 @@ import torch
 from mmengine.logging import MMLogger
 from mmengine.registry import VISUALIZERS
 from mmengine.runner import Runner
+from mmengine.runner.checkpoint import _load_checkpoint
 from mmengine.visualization import Visualizer
 
 from mmseg_spwc.utils.display import quieten
+
+# else a resumed run prints what it loads, which belongs in its log
+_load_checkpoint.__defaults__ = (None, 'current')
 
 
 class StepRunner(Runner):

@@ -118,7 +118,8 @@ class LiveDisplay(PlainDisplay):
     def _draw(self, bar: str, text: str | None, done: int,
               total: int | None, note: str) -> None:
         if bar not in self.bars:
-            self.bars[bar] = self.progress.add_task('', note='', total=1)
+            self.bars[bar] = self.progress.add_task(
+                text or '', note=note, total=total or 1)  # draws it at once
         self.progress.update(self.bars[bar], description=text,
                              completed=done, total=total, note=note)
 

@@ -73,6 +73,18 @@ COMMANDS = [Row(*row) for row in (
      "invalid choice: 'sge' .choose from"),
     ('launcher without a GPU', tool('train', DEMO, '--launcher', 'mpi'),
      'only the launchers pytorch and slurm work: use torchrun'),
+    ('launcher without torchrun', tool(
+        'train', DIGITS, '--launcher', 'pytorch'),
+     'pytorch works under torchrun: use tools/dist_train.sh'),
+    ('work_dir that is a file', tool(
+        'train', DIGITS, '--work-dir', '{run}/record.json'),
+     'record.json cannot be the folder of a run .*: choose another'),
+    ('work_dir inside a file', tool(
+        'train', DIGITS, '--work-dir', '{run}/record.json/run'),
+     'json/run cannot be the folder of a run .*: choose another'),
+    ('sweep that is trained', tool(
+        'train', ROOT / 'configs/sweeps/digits.py'),
+     'digits.py is a sweep: run tools/sweep.py'),
     ('option without a value', tool(
         'train', DEMO, '--cfg-options', 'total_batch_size'),
      "takes key=value pairs, not 'total_batch_size': write"),

@@ -47,6 +47,12 @@ def without_stamp(case, path):
     torch.save(dict(format='mmseg_spwc.step', stamp=dict(age=3)), path)
 
 
+def text_as_weights(case):
+    path = case.folder / 'start.txt'
+    path.write_text('hello')
+    train(case.digits(backbone_weights=str(path)), begins=True)
+
+
 def tested(write, **options):
     """Score a file as ``tools/test.py`` does."""
 
@@ -127,6 +133,8 @@ CHECKPOINTS = [Row(*row) for row in (
     ('test another network', tested(good, **{
         'model.backbone.hidden': (8, 24)}),
      'weights of another network .*: use the config'),
+    ('backbone weights that are a text', text_as_weights,
+     'backbone_weights: .*start.txt cannot be read as plain tensors: it is'),
     ('no backbone weights', digits_with(backbone_weights='none.pth'),
      'backbone_weights is none.pth, but there is no such file: give'),
 )]

@@ -145,6 +145,8 @@ OPTIONS = [
         ('val_interval=0', 'train_cfg.val_interval is 0: give a whole'),
         ('val_interval=often', "val_interval is 'often': give a whole"),
         ('val_begin=-1', 'train_cfg.val_begin is -1: give a whole'),
+        ('max_epoch=1', "Unknown key 'max_epoch' in train_cfg: did you mean "
+         "'max_epochs'"),
         ('type=Loop', "no training loop 'Loop'"),
         ('type=3', 'no training loop 3')),
     *options(
@@ -165,6 +167,13 @@ OPTIONS = [
         ('custom_hooks=EMAHook', "custom_hooks is 'EMAHook': give a list of"),
         ('test_evaluator=3', 'test_evaluator is 3: give a list of'),
         ('default_hooks.logger.interval=0', 'logger.interval is 0: give a'),
+        ('train_dataloader.num_worker=0',
+         "'num_worker' in train_dataloader: did you mean 'num_workers'"),
+        ('test_dataloader.bach_size=9',
+         "'bach_size' in test_dataloader: did you mean 'batch_size'"),
+        ('optim_wraper.optimizer.lr=1',
+         "key 'optim_wraper'; did you mean 'optim_wrapper'"),
+        ('param_schedular=[]', "did you mean 'param_scheduler'"),
         ('train_dataloader.drop_last=0', 'drop_last is 0: give True or F'),
         ('train_dataloader.prefetch_factor=0', 'prefetch_factor is 0: give'),
         ('train_dataloader.num_workers=1000000000',

@@ -8,6 +8,7 @@ import weakref
 import numpy as np
 import torch
 from mmengine.logging import MessageHub, MMLogger
+from mmengine.runner.checkpoint import _load_checkpoint
 from mmengine.visualization import Visualizer
 
 from mmseg_spwc.engine.step_runner import (
@@ -16,6 +17,7 @@ from mmseg_spwc.engine.step_runner import (
     frozen_heap,
     late_figure,
 )
+from mmseg_spwc.utils.display import quieten, shown
 
 
 class SomeVisualizer(Visualizer):
@@ -49,6 +51,17 @@ def test_a_runner_is_forgotten_and_others_are_not(tmp_path):
     assert 'the end' in (tmp_path / 'done.log').read_text()
     assert kept('other') == [True] * 4
     other.release()
+
+
+def test_log_alone_says_what_is_resumed(tmp_path, capsys):
+    runner = RunnerDouble('resumed', tmp_path)
+    quieten(runner.logger)
+    torch.save({}, tmp_path / 'iter_3.pth')
+    with shown(verbose=False):
+        _load_checkpoint(str(tmp_path / 'iter_3.pth'))  # as MMEngine does
+    runner.release()
+    assert 'iter_3.pth' in (tmp_path / 'resumed.log').read_text()
+    assert capsys.readouterr().out == ''
 
 
 def test_peaks_on_a_gpu_are_counted_anew(monkeypatch):

@@ -98,6 +98,15 @@ def test_live_display_draws_bars_and_takes_them_away(logger):
         assert len(chosen.progress.tasks) == 1  # the sequence's
 
 
+def test_no_bar_is_drawn_before_it_has_a_name(logger):
+    live = console(terminal=True)
+    with shown(verbose=False, console=live) as chosen:
+        chosen.begin('step 2 of 5', 40)
+        chosen.end()
+    assert '0/40' in live.file.getvalue()
+    assert '0/1' not in live.file.getvalue()
+
+
 def test_plain_display_tells_progress_once_in_a_while(logger):
     plain = console(terminal=False)
     chosen = PlainDisplay(plain, pause=1000)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mmengine.dist import is_main_process
 
-from mmseg_spwc.errors import ConfigError
+from mmseg_spwc.errors import NO_ROOM, ConfigError
 from mmseg_spwc.utils.distributed import from_first_rank
 from mmseg_spwc.utils.files import SUFFIX, remove_leftovers
 
@@ -31,7 +31,8 @@ def run_lock(work_dir: str | Path) -> Iterator[None]:
         work_dir (str | Path): The folder; made if it is not there.
 
     Raises:
-        ConfigError: On all ranks, if another run holds the folder.
+        ConfigError: On all ranks, if another run holds the folder, or it
+            cannot be one.
     """
     path = Path(work_dir, FILE_NAME)
     from_first_rank(_take, path)
@@ -43,13 +44,24 @@ def run_lock(work_dir: str | Path) -> Iterator[None]:
 
 
 def _take(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(path.parent)
     with _one_at_a_time(path.parent):
         if path.exists():
             _refuse_unless_stale(path)
             path.unlink()
         remove_leftovers(path.parent)
         _create(path, json.dumps(_describe(os.getpid())))
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        if error.errno in NO_ROOM:
+            raise
+        raise ConfigError(
+            f'{folder} cannot be the folder of a run ({error.strerror}): '
+            'choose another --work-dir.') from error
 
 
 def _create(path: Path, text: str) -> None:

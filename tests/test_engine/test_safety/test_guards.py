@@ -2,6 +2,8 @@
 import functools
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -84,3 +86,21 @@ def test_workers_survive_the_first_sigterm_only():
         for _ in range(50):
             os.kill(worker.pid, signal.SIGTERM)
             time.sleep(0.1)
+
+
+FAILS_WITH_A_WORKER = '''
+import functools, sys
+from torch.utils.data import DataLoader
+from mmseg_spwc.datasets import steady_worker_init
+batches = iter(DataLoader(range(9), num_workers=1, worker_init_fn=(
+    functools.partial(steady_worker_init, num_workers=1, seed=5))))
+next(batches)
+sys.exit(3)
+'''
+
+
+def test_workers_do_not_survive_their_process():
+    """Python ends them with one SIGTERM, and then it waits for them."""
+    done = subprocess.run([sys.executable, '-c', FAILS_WITH_A_WORKER],
+                          capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (3, '')
