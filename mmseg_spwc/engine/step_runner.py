@@ -2,6 +2,7 @@
 import contextlib
 import functools
 import gc
+import io
 import logging
 import resource
 from collections.abc import Iterator, Mapping
@@ -10,13 +11,9 @@ import torch
 from mmengine.logging import MMLogger
 from mmengine.registry import VISUALIZERS
 from mmengine.runner import Runner
-from mmengine.runner.checkpoint import _load_checkpoint
 from mmengine.visualization import Visualizer
 
 from mmseg_spwc.utils.display import quieten
-
-# else a resumed run prints what it loads, which belongs in its log
-_load_checkpoint.__defaults__ = (None, 'current')
 
 
 class StepRunner(Runner):
@@ -36,6 +33,13 @@ class StepRunner(Runner):
             if found is not None:  # else MMEngine says what is wrong
                 visualizer = dict(visualizer, type=late_figure(found))
         return super().build_visualizer(visualizer)
+
+    def load_checkpoint(self, *args, **kwargs) -> dict:
+        """As MMEngine does, but what it prints goes to the log."""
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            checkpoint = super().load_checkpoint(*args, **kwargs)
+        self.logger.info(printed.getvalue().strip())
+        return checkpoint
 
     def release(self) -> None:
         """Close the log file and forget logger, scalars and visualiser.

@@ -8,7 +8,6 @@ import weakref
 import numpy as np
 import torch
 from mmengine.logging import MessageHub, MMLogger
-from mmengine.runner.checkpoint import _load_checkpoint
 from mmengine.visualization import Visualizer
 
 from mmseg_spwc.engine.step_runner import (
@@ -56,9 +55,10 @@ def test_a_runner_is_forgotten_and_others_are_not(tmp_path):
 def test_log_alone_says_what_is_resumed(tmp_path, capsys):
     runner = RunnerDouble('resumed', tmp_path)
     quieten(runner.logger)
-    torch.save({}, tmp_path / 'iter_3.pth')
+    runner.model, runner._hooks = torch.nn.Linear(1, 1), []
+    torch.save(runner.model.state_dict(), tmp_path / 'iter_3.pth')
     with shown(verbose=False):
-        _load_checkpoint(str(tmp_path / 'iter_3.pth'))  # as MMEngine does
+        runner.load_checkpoint(str(tmp_path / 'iter_3.pth'))
     runner.release()
     assert 'iter_3.pth' in (tmp_path / 'resumed.log').read_text()
     assert capsys.readouterr().out == ''
