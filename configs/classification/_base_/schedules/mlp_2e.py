@@ -1,5 +1,5 @@
 # Two epochs a task, plain SGD with momentum.
 optim_wrapper = dict(
     type='OptimWrapper',
-    optimizer=dict(type='SGD', lr=0.1, momentum=0.9, fused=True))
+    optimizer=dict(type='SGD', lr=0.1, momentum=0.9))
 train_cfg = dict(by_epoch=True, max_epochs=2)
