@@ -60,6 +60,22 @@ def test_crop_lies_inside_and_keeps_area_and_aspect(height, width, seed):
     assert 3 / 4 / slack <= w / h <= 4 / 3 * slack
 
 
+def test_crops_are_drawn_as_by_numpy_uniform():
+    """A try draws an area and an aspect; the draws are numpy's own."""
+    crop = AreaRandomResizedCrop(32, tries=1)
+    for seed in range(200):
+        with seeded(seed):
+            target = 40 * 50 * np.random.uniform(0.5, 2.0)
+            aspect = np.exp(np.random.uniform(*np.log([3 / 4, 4 / 3])))
+        w, h = round((target * aspect)**.5), round((target / aspect)**.5)
+        with seeded(seed):
+            _, _, height, width = crop.crop_box(40, 50)
+        if 0 < w <= 50 and 0 < h <= 40:
+            assert (height, width) == (h, w)
+        else:
+            assert (height, width) == (40, 50)
+
+
 def test_median_share_is_the_published_one():
     """500 x 375: drawn crops cover 64 % in the median, 14 % fall back."""
     crop = AreaRandomResizedCrop(512)
