@@ -10,7 +10,9 @@ checkpoints, record and hooks. Avalanche runs its own EWC strategy.
 
 DATA_ROOT holds MNIST's IDX files. Without it 20 000 images are generated
 from the digits of scikit-learn. Each side runs in a process of its own, with
-the same imports, so that peaks of memory can be compared.
+the same imports, so that peaks of memory can be compared. The sides take
+turns, a task each, so that whatever changes the machine's pace slows all of
+them alike.
 """
 import argparse
 import json
@@ -19,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import torch
@@ -40,20 +42,34 @@ from mmseg_spwc.scenario import stratified_split
 
 CONFIG = Path(__file__).parents[1] / (
     'configs/classification/ewc/ewc_mlp_permuted-mnist.py')
+READY = 'ready for the next task'
 SIDES = dict(bare='bare PyTorch loop', avalanche='Avalanche 0.6')
 AIMS = dict(bare=1.15, avalanche=1 / 3)
 
 
 class Stopwatch:
-    """CPU time of every task's iterations."""
+    """CPU time of every task's iterations.
+
+    In turns with other sides, a task begins with a line of input.
+    """
 
     def __init__(self) -> None:
         self.tasks: list[list[float]] = []
+        self.in_turns = False
+        self.waited = 0.
 
     def begin(self, new_task: bool) -> None:
         if new_task:
             self.tasks.append([0., 0])
+            if self.in_turns:
+                self._wait()
         self.start = clock()
+
+    def _wait(self) -> None:
+        began = time.perf_counter()
+        print(READY, flush=True)
+        sys.stdin.readline()
+        self.waited += time.perf_counter() - began
 
     def end(self, iterations: int) -> None:
         self.tasks[-1][0] += clock() - self.start
@@ -192,7 +208,8 @@ def run_side(side: Callable, cfg: Config) -> dict:
     begin, began = clock(), time.perf_counter()
     final = side(cfg)
     return dict(
-        cpu=clock() - begin, wall=time.perf_counter() - began,
+        cpu=clock() - begin,
+        wall=time.perf_counter() - began - WATCH.waited,
         iteration=WATCH.milliseconds(),
         memory=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         accuracy=100 * sum(final) / len(final))
@@ -203,13 +220,13 @@ def measure(args: argparse.Namespace) -> Iterator[Row]:
         if not args.data_root:
             write_digits(Path(folder), args.images)
         if args.side:
+            WATCH.in_turns = args.turns
             if args.side == 'avalanche':
                 need_avalanche()
             print(json.dumps(run_side(globals()[args.side],
                                       config(args, folder))))
             return
-        costs = {side: _in_process(side, args, folder)
-                 for side in ('toolkit', *SIDES)}
+        costs = in_turns(args, folder)
     data = 'MNIST' if args.data_root else 'generated digits'
     setting = f'Permuted-MNIST with EWC, {args.tasks} tasks, {data}'
     for side, name in SIDES.items():
@@ -218,14 +235,42 @@ def measure(args: argparse.Namespace) -> Iterator[Row]:
                             setting)
 
 
-def _in_process(side: str, args: argparse.Namespace, folder: str) -> dict:
-    done = subprocess.run(
-        [sys.executable, __file__, args.data_root or folder, '--side', side,
-         '--tasks', str(args.tasks)],
-        stdout=subprocess.PIPE, text=True, check=True)
-    last = done.stdout.splitlines()[-1]
+def in_turns(args: argparse.Namespace, folder: str) -> dict[str, dict]:
+    """Run all sides, a task each in turn; return their costs."""
+    costs = {}
+    running = {side: _turns(side, args, folder)
+               for side in ('toolkit', *SIDES)}
+    while running:
+        for side, turns in list(running.items()):
+            try:
+                next(turns)
+            except StopIteration as end:
+                costs[side] = end.value
+                del running[side]
+    return costs
+
+
+def _turns(side: str, args: argparse.Namespace,
+           folder: str) -> Generator[None, None, dict]:
+    """Run a side in a process as far as its next task; return its costs."""
+    command = [sys.executable, __file__, args.data_root or folder, '--turns',
+               '--side', side, '--tasks', str(args.tasks)]
+    line = ''
+    with subprocess.Popen(command, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            if line.strip() == READY:
+                yield
+                process.stdin.write('\n')
+                process.stdin.flush()
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return _told(side, line)
+
+
+def _told(side: str, last: str) -> dict:
     if not last.startswith('{'):
-        print(last)  # it says why
+        print(last, end='')  # it says why
         return {}
     found = json.loads(last)
     print(f'{side}: {found["wall"]:.1f} s, {found["cpu"]:.1f} s of CPU, '
@@ -256,4 +301,6 @@ if __name__ == '__main__':
     parser.add_argument('--images', type=int, default=20000,
                         help='training images that are generated')
     parser.add_argument('--side', help='run one side and print its costs')
+    parser.add_argument('--turns', action='store_true',
+                        help='with --side: await a line before every task')
     report(measure, parser)

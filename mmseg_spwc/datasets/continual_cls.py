@@ -136,28 +136,41 @@ class ContinualClsDataset(Dataset):
         return data
 
     @cached_property
-    def _images(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Images in memory, and the place of every sample among them."""
+    def _images(self) -> tuple[torch.Tensor, torch.Tensor, Callable | None]:
+        """Images in memory, the place of every sample among them, and what
+        remains to be done to the pixels of a batch.
+
+        Images of one task, which training looks at epoch by epoch, are
+        permuted once; those of many tasks would need the room of as many.
+        """
         images, places = self.source.images, self.image_ids
-        if self.levels is None:
-            return images, places
-        changed = self.levels(images[places], self.tasks, places)
-        return changed, torch.arange(len(places))
+        alone = self.pixels is not None and self.tasks.unique().numel() == 1
+        if self.levels is None and not alone:
+            return images, places, self.pixels
+        images = images[places]
+        if self.levels is not None:
+            images = self.levels(images, self.tasks, places)
+        if alone:
+            images = self.pixels(images, self.tasks)
+        return (images, torch.arange(len(places)),
+                None if alone else self.pixels)
 
     def _batch(self, keys: Sequence) -> dict:
         keys = np.asarray(keys)  # (B,) or (B, 2)
         indices, epochs = (keys, 0) if keys.ndim == 1 else keys.T
         chosen = torch.from_numpy(indices)
-        tasks = self.tasks[chosen]
-        images, places = self._images
-        inputs = images.index_select(0, places[chosen])
-        if self.pixels is not None:
-            inputs = self.pixels(inputs, tasks)
+        images, places, pixels = self._images
+        tasks, place, channels = (
+            x.index_select(0, chosen)
+            for x in (self.tasks, places, self.channels))
+        inputs = images.index_select(0, place)
+        if pixels is not None:
+            inputs = pixels(inputs, tasks)
         if self.augment:
             inputs = self._augmented(inputs, indices, epochs)
         return dict(
             inputs=inputs,
-            data_samples=BatchSamples(self.channels[chosen], tasks))
+            data_samples=BatchSamples(channels, tasks))
 
     def _augmented(self, inputs: torch.Tensor, indices: np.ndarray,
                    epochs: np.ndarray | int) -> torch.Tensor:

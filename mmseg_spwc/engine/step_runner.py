@@ -8,12 +8,14 @@ import resource
 from collections.abc import Iterator, Mapping
 
 import torch
-from mmengine.logging import MMLogger
+from mmengine.logging import MessageHub, MMLogger
 from mmengine.registry import VISUALIZERS
 from mmengine.runner import Runner
 from mmengine.visualization import Visualizer
 
 from mmseg_spwc.utils.display import quieten
+
+from .logging.history import with_growing_histories
 
 
 class StepRunner(Runner):
@@ -23,6 +25,9 @@ class StepRunner(Runner):
         logger = super().build_logger(*args, **kwargs)
         quieten(logger)
         return logger
+
+    def build_message_hub(self, message_hub: dict | None = None) -> MessageHub:
+        return with_growing_histories(super().build_message_hub(message_hub))
 
     def build_visualizer(self, visualizer=None) -> Visualizer:
         """As MMEngine does, but without a figure until one is drawn."""
