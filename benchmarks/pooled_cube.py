@@ -18,7 +18,7 @@ from torch import Tensor
 
 from mmseg_spwc.models.losses.pooled_cube import WINDOWS, pooled_cube
 
-SHAPES = ((2, 256, 64, 64), (2, 1024, 32, 32))
+SHAPES = ((2, 256, 64, 64), (2, 1024, 32, 32), (8, 320, 8, 8))
 FACTORS = (1.0, 1.0)
 
 

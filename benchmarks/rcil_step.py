@@ -13,7 +13,7 @@ Four sides take turns on the same batch:
 
 That all of them have one value is tested in ``tests/test_benchmarks.py``.
 
-    python benchmarks/rcil_step.py [mobilenetv2|r101] [--repeats 5]
+    python benchmarks/rcil_step.py [mobilenetv2|r101] [--repeats 9]
 """
 import argparse
 import copy
@@ -166,7 +166,9 @@ def compare(name: str, repeats: int) -> Iterator[Row]:
 
 
 def measure(args: argparse.Namespace) -> Iterator[Row]:
+    from mmseg_spwc.engine.step_runner import keep_memory
     init_default_scope('mmseg')
+    keep_memory()  # for all sides, as for a run
     for name in args.names:
         yield from compare(name, args.repeats)
 
@@ -174,5 +176,5 @@ def measure(args: argparse.Namespace) -> Iterator[Row]:
 if __name__ == '__main__':
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     parser.add_argument('names', nargs='*', default=list(NETWORKS))
-    parser.add_argument('--repeats', type=int, default=5)
+    parser.add_argument('--repeats', type=int, default=9)
     report(measure, parser)

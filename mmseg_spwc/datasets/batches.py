@@ -8,8 +8,8 @@ would depend on who was drawn before it.
 :func:`counter_uniforms` makes the number a hash of seed, epoch, sample and
 draw: equal in whatever batch, process or worker.
 
-The work is done by numpy, which copies rows of bytes several times faster
-than torch does.
+The work is done by numpy and OpenCV, which copy rows of bytes several times
+faster than torch does.
 """
 import cv2
 import numpy as np
@@ -58,18 +58,32 @@ class PixelOrders:
                 'a permuted scenario needs images of one size.')
         found = np.unique(tasks.numpy())
         if len(found) == 1:  # most batches; spares two copies
-            out = flat.take(self._order(found[0]), axis=2)
+            out = _reordered(flat, self._order(found[0]))
             return torch.from_numpy(out).view_as(images)
         out = np.empty_like(flat)
         for task in found:
             rows = (tasks == task).numpy()
-            out[rows] = flat[rows].take(self._order(task), axis=2)
+            out[rows] = _reordered(flat[rows], self._order(task))
         return torch.from_numpy(out).view_as(images)
 
     def _order(self, task: int) -> np.ndarray:
         if self.orders[task] is None:
             self.orders[task] = self.scenario.permutation(task, self.size)
         return self.orders[task]
+
+
+def _reordered(images: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Put the pixels (B, C, P) into an order (P,), all images alike.
+
+    A transposed table is put in order by copying whole rows, which takes a
+    third of the time; a thousand images stay in the processor's cache.
+    """
+    rows = images.reshape(-1, len(order))
+    out = np.empty_like(rows)
+    for begin in range(0, len(rows), 1000):
+        part = slice(begin, begin + 1000)
+        cv2.transpose(cv2.transpose(rows[part])[order], dst=out[part])
+    return out.reshape(images.shape)
 
 
 class RisingLevels:

@@ -38,7 +38,13 @@ from .step_config import (
     step_config,
     steps_of,
 )
-from .step_runner import StepRunner, free_memory, frozen_heap, peak_memory
+from .step_runner import (
+    StepRunner,
+    free_memory,
+    frozen_heap,
+    keep_memory,
+    peak_memory,
+)
 
 
 @RUNNERS.register_module()
@@ -199,6 +205,7 @@ class ContinualRunner:
 
 
 def _build(cfg: Config) -> StepRunner:
+    keep_memory()
     with input_errors('config'):
         return StepRunner.from_cfg(cfg)
 

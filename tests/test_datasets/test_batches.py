@@ -109,7 +109,8 @@ def test_shift_reaches_every_place_alike():
         BatchRandomShift(-1)
 
 
-@pytest.mark.parametrize('tasks', [[1] * 6, [0, 1, 2, 2, 1, 0], [2]])
+@pytest.mark.parametrize('tasks', [
+    [1] * 6, [0, 1, 2, 2, 1, 0], [2], [1, 0] * 1001])
 def test_pixels_of_every_task_move_as_its_own_order_says(tasks):
     scenario = build_scenario(dict(
         problem='classification', dataset='toy', kind='domain',

@@ -23,6 +23,13 @@ def test_the_largest_logit_is_predicted_and_the_first_of_equals():
         assert predicted(logits)[b, h, w] == scores.index(max(scores))
 
 
+@pytest.mark.parametrize('channels', [1, 256, 257, 400])
+def test_a_place_among_many_channels_is_predicted(channels):
+    logits = torch.randn(1, channels, 20, 30)
+    logits[0, 0, 0, 0] = logits[0, -1, 1, 0] = 100
+    assert torch.equal(predicted(logits), logits.argmax(dim=1))
+
+
 @pytest.mark.parametrize('compat', [None, 'plop'])
 def test_entropy(compat):
     old_logits, _ = draw()

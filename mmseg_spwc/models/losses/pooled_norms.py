@@ -9,6 +9,11 @@ norm needs only the Gram matrices G = P^T P,
 and G_h D G_w, over the norm, is also the gradient. So two small products per
 window give value and gradient together, whatever the size of the window.
 
+With K = G_h (x) G_w on the H W pixels of a map, and the maps of all channels
+as columns d_c, the same norm is <sum_c d_c d_c^T, K>. For small maps one
+product of all channels then serves all windows, and another, with a sum of
+the K, gives the gradient.
+
 The mean over neighbouring channels is a symmetric map S, so that the gradient
 of ||S D|| is S S D over the norm: the same cheap sum a second time.
 """
@@ -19,6 +24,9 @@ import torch
 from torch import Tensor
 
 from .feature_maps import image_norm
+
+# up to here products of pixels take less time than those of rows
+FEW_PIXELS = 200
 
 
 def box_norm(delta: Tensor, windows: Sequence[int]) -> Tensor:
@@ -42,30 +50,49 @@ class _BoxNorm(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, delta: Tensor, windows: tuple) -> Tensor:
-        delta = delta.contiguous()
-        height, width = delta.shape[-2:]
-        like = delta.device, delta.dtype
-        total = delta.new_zeros(len(delta))  # (B,)
-        gradient = torch.zeros_like(delta)
-        # two buffers for all windows: fresh memory costs more than products
-        rows, blurred = torch.empty_like(delta), torch.empty_like(delta)
-        for window in windows:
-            torch.matmul(delta, box_gram(width, window, *like), out=rows)
-            torch.matmul(box_gram(height, window, *like), rows, out=blurred)
-            square = torch.linalg.vecdot(
-                blurred.flatten(2), delta.flatten(2)).sum(dim=1)
-            norm = square.clamp(min=0).sqrt()  # (B,)
-            total += norm
-            inverse = torch.where(norm > 0, 1 / norm, 0)
-            gradient.addcmul_(blurred, inverse.view(-1, 1, 1, 1))
-        ctx.save_for_backward(gradient.div_(len(windows)))
-        return total / len(windows)
+        few = delta.shape[-2:].numel() <= FEW_PIXELS
+        norm, gradient = (_by_pixels if few else _by_rows)(
+            delta.contiguous(), windows)
+        ctx.save_for_backward(gradient)
+        return norm
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, grad_output: Tensor) -> tuple:
         gradient, = ctx.saved_tensors
         return gradient * grad_output.view(-1, 1, 1, 1), None
+
+
+def _by_rows(delta: Tensor, windows: tuple) -> tuple[Tensor, Tensor]:
+    """Norms (B,) and their gradients, window by window."""
+    height, width = delta.shape[-2:]
+    like = delta.device, delta.dtype
+    total = delta.new_zeros(len(delta))  # (B,)
+    gradient = torch.zeros_like(delta)
+    # two buffers for all windows: fresh memory costs more than products
+    rows, blurred = torch.empty_like(delta), torch.empty_like(delta)
+    for window in windows:
+        torch.matmul(delta, box_gram(width, window, *like), out=rows)
+        torch.matmul(box_gram(height, window, *like), rows, out=blurred)
+        square = torch.linalg.vecdot(
+            blurred.flatten(2), delta.flatten(2)).sum(dim=1)
+        norm = square.clamp(min=0).sqrt()  # (B,)
+        total += norm
+        inverse = torch.where(norm > 0, 1 / norm, 0)
+        gradient.addcmul_(blurred, inverse.view(-1, 1, 1, 1))
+    return total / len(windows), gradient.div_(len(windows))
+
+
+def _by_pixels(delta: Tensor, windows: tuple) -> tuple[Tensor, Tensor]:
+    """The same for small maps, all windows at once."""
+    grams = pixel_grams(
+        *delta.shape[-2:], windows, delta.device, delta.dtype)  # (K, P P)
+    maps = delta.flatten(2)  # (B, C, P)
+    products = maps.mT @ maps  # (B, P, P)
+    norm = (products.flatten(1) @ grams.T).clamp(min=0).sqrt()  # (B, K)
+    inverse = torch.where(norm > 0, 1 / norm, 0) / len(windows)
+    gradient = maps @ (inverse @ grams).view_as(products)
+    return norm.mean(dim=1), gradient.view_as(delta)
 
 
 @functools.lru_cache(maxsize=256)
@@ -88,6 +115,28 @@ def box_gram(size: int, window: int, device: torch.device,
         offset = torch.arange(size) - starts.unsqueeze(1)
         pool = ((offset >= 0) & (offset < window)).double() / window
         return (pool.T @ pool).to(device, dtype)
+
+
+@functools.lru_cache(maxsize=64)
+def pixel_grams(height: int, width: int, windows: tuple,
+                device: torch.device, dtype: torch.dtype) -> Tensor:
+    """Return K = G_h (x) G_w of every window, one a row.
+
+    Args:
+        height (int): H of the map.
+        width (int): W of the map; P = H W.
+        windows (tuple[int]): Window sides.
+        device (torch.device): Where the matrices live.
+        dtype (torch.dtype): Their type.
+
+    Returns:
+        Tensor: (number of windows, P P).
+    """
+    with torch.inference_mode(False), torch.no_grad():
+        return torch.stack([
+            torch.kron(box_gram(height, window, device, dtype),
+                       box_gram(width, window, device, dtype)).flatten()
+            for window in windows])
 
 
 def channel_norm(delta: Tensor) -> Tensor:

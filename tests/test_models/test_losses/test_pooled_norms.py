@@ -10,6 +10,7 @@ from mmseg_spwc.models.losses.pooled_norms import (
     box_gram,
     box_norm,
     channel_norm,
+    pixel_grams,
 )
 
 WINDOWS = (4, 8, 12, 16, 20, 24)
@@ -36,10 +37,11 @@ def test_equals_pooling_for_any_size_and_window(height, width, windows):
         torch.autograd.grad(expected @ weight, delta))
 
 
+@pytest.mark.parametrize('size', [8, 32])
 @pytest.mark.parametrize('kind', ['noise', 'smooth', 'nearly_zero'])
-def test_float32_is_accurate(kind):
+def test_float32_is_accurate(kind, size):
     torch.manual_seed(0)
-    delta = torch.randn(2, 16, 32, 32)
+    delta = torch.randn(2, 16, size, size)
     delta = {
         'noise': delta,
         'smooth': 1 + 0.01 * delta,
@@ -60,13 +62,14 @@ def test_even_windows_have_one_more_position_than_pixels():
     assert box_norm(pixel, (3, )).item() == pytest.approx(1 / 9)
 
 
-def test_one_zero_image_leaves_the_other_alone():
-    delta = torch.stack([torch.zeros(2, 4, 4), torch.ones(2, 4, 4)])
-    delta.requires_grad_()
+@pytest.mark.parametrize('size', [4, 20])
+def test_one_zero_image_leaves_the_other_alone(size):
+    zeros = torch.zeros(2, size, size)
+    delta = torch.stack([zeros, zeros + 1]).requires_grad_()
     norm = box_norm(delta, (4, ))
     norm.sum().backward()
     assert norm[0] == 0 and norm[1] > 0
-    assert torch.equal(delta.grad[0], torch.zeros(2, 4, 4))
+    assert torch.equal(delta.grad[0], zeros)
     assert (delta.grad[1] > 0).all()
 
 
@@ -78,10 +81,12 @@ def test_strided_input():
 
 def test_matrices_are_cached_and_fit_for_training():
     """Also if they were first asked for in inference mode."""
-    with torch.inference_mode():
-        first = box_gram(5, 4, torch.device('cpu'), torch.float32)
-    assert not first.is_inference()
-    assert box_gram(5, 4, torch.device('cpu'), torch.float32) is first
+    like = torch.device('cpu'), torch.float32
+    for make, arguments in ((box_gram, (5, 4)), (pixel_grams, (5, 6, (4, )))):
+        with torch.inference_mode():
+            first = make(*arguments, *like)
+        assert not first.is_inference()
+        assert make(*arguments, *like) is first
 
 
 def channel_pooled(delta):
