@@ -7,7 +7,7 @@ from torch import Tensor
 # weight, importance, anchor
 Term = tuple[float, Tensor, Tensor]
 
-BLOCK = 2**14  # numbers in work at a time, so that a cache holds all of them
+BLOCK = 2**16  # numbers in work at a time, so that a cache holds all of them
 
 
 def fold_(strength: Tensor, centre: Tensor, terms: Sequence[Term]) -> float:
@@ -34,16 +34,17 @@ def fold_(strength: Tensor, centre: Tensor, terms: Sequence[Term]) -> float:
         4, min(BLOCK, strength.numel()), dtype=torch.float64)
     for start in range(0, strength.numel(), BLOCK):
         part = slice(start, start + BLOCK)
-        before, middle = strength[part], centre[part]
-        added, total, share, shift = buffers[:, :before.numel()]
+        middle = centre[part]
+        before, total, pull, shift = buffers[:, :middle.numel()]
+        before.copy_(strength[part])
         for weight, gamma, anchor in terms:
-            added.copy_(gamma[part]).mul_(weight)
-            torch.add(before, added, out=total)
-            torch.div(added, total, out=share).nan_to_num_(0.)  # 0 / 0
+            pull.copy_(gamma[part]).mul_(weight)
+            torch.add(before, pull, out=total)
+            pull.div_(total).nan_to_num_(0.)  # 0 / 0
             shift.copy_(anchor[part]).sub_(middle)
+            middle.add_(pull.mul_(shift))
             # parallel axes: every term is positive, nothing cancels
-            torch.mul(before, share, out=added).mul_(shift).mul_(shift)
-            constant += added.sum()
-            middle.add_(share.mul_(shift))
-            before.copy_(total)
+            constant += torch.dot(before, pull.mul_(shift))
+            before, total = total, before
+        strength[part] = before
     return constant.item()
