@@ -7,11 +7,7 @@ import argparse
 import json
 import sys
 
-from mmseg_spwc.engine.launch import (
-    add_options,
-    load_config,
-    start_processes,
-)
+from mmseg_spwc.engine.launch import add_options, load_config, processes
 from mmseg_spwc.errors import user_errors
 from mmseg_spwc.registry import RUNNERS
 from mmseg_spwc.utils.files import write_text
@@ -29,8 +25,8 @@ def main() -> int:
     args = parse_args()
     with user_errors():
         cfg = load_config(args)
-        start_processes(cfg.launcher)
-        scores = RUNNERS.build(cfg).test(args.checkpoint)
+        with processes(cfg.launcher):
+            scores = RUNNERS.build(cfg).test(args.checkpoint)
     text = json.dumps(scores, indent=1)
     print(text)
     if args.out:

@@ -12,13 +12,8 @@ work_dir/record.json.
 import argparse
 import sys
 
-from mmseg_spwc.engine.launch import (
-    add_options,
-    leave_processes,
-    load_config,
-    start_processes,
-)
-from mmseg_spwc.errors import Preempted, user_errors
+from mmseg_spwc.engine.launch import add_options, load_config, processes
+from mmseg_spwc.errors import user_errors
 from mmseg_spwc.registry import RUNNERS
 
 
@@ -40,12 +35,8 @@ def main() -> int:
     args = parse_args()
     with user_errors():
         cfg = load_config(args)
-        start_processes(cfg.launcher)
-        try:
+        with processes(cfg.launcher):
             RUNNERS.build(cfg).train()
-        except Preempted:
-            leave_processes()  # or a rank may abort while the others leave
-            raise
     return 0
 
 

@@ -1,11 +1,12 @@
 """From a command line to a config that is ready to run."""
+import contextlib
 import copy
 import difflib
 import os
 import re
 import subprocess
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import torch
@@ -13,7 +14,7 @@ from mmengine.config import Config, DictAction
 from mmengine.dist import is_distributed
 
 from mmseg_spwc.compat import CONFIGS
-from mmseg_spwc.errors import ConfigError, input_errors
+from mmseg_spwc.errors import ConfigError, Preempted, input_errors
 from mmseg_spwc.registry import RUNNERS
 from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.utils.display import shown
@@ -251,8 +252,26 @@ def start_processes(launcher: str) -> None:
     torch.distributed.init_process_group('gloo')
 
 
-def leave_processes() -> None:
-    """Leave the process group, if there is one, before the process ends."""
+@contextlib.contextmanager
+def processes(launcher: str) -> Iterator[None]:
+    """Be one of the processes of a run until it is done or asked to stop.
+
+    A process that ends without leaving its group may abort while the others
+    leave. One that fails leaves them to the launcher.
+
+    Args:
+        launcher (str): See :func:`start_processes`.
+    """
+    start_processes(launcher)
+    try:
+        yield
+    except Preempted:
+        _leave_processes()
+        raise
+    _leave_processes()
+
+
+def _leave_processes() -> None:
     if torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()
 

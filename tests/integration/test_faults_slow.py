@@ -154,7 +154,7 @@ def suicide(done: set, note: Path, work_dir: str):
             change(*args, **kwargs)
             path = os.path.relpath(args[-1], work_dir)
             steps = len(list(Path(work_dir).glob('step_*/final.pth')))
-            key = f'{name} {path} {steps}'
+            key = f'{name} {path} {steps}'.replace(str(os.getpid()), 'PID')
             if not path.startswith('..') and key not in done:
                 note.write_text(key)
                 os.kill(os.getpid(), signal.SIGKILL)

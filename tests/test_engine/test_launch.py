@@ -1,4 +1,5 @@
 """From a command line to a config: what wins, and where a run goes."""
+import contextlib
 import os
 import subprocess
 from argparse import Namespace
@@ -8,9 +9,13 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from mmseg_spwc.engine.launch import load_config, start_processes
+from mmseg_spwc.engine.launch import (
+    load_config,
+    processes,
+    start_processes,
+)
 from mmseg_spwc.engine.step_config import scenario_of, step_config
-from mmseg_spwc.errors import ConfigError
+from mmseg_spwc.errors import ConfigError, Preempted
 
 CONFIGS = Path(__file__).resolve().parents[2] / 'configs'
 MIB = 'mib/mib_deeplabv3-r101-d16_voc12aug-512x512.py'
@@ -145,3 +150,27 @@ def test_the_launcher_slurm_needs_a_job(monkeypatch):
     monkeypatch.delenv('SLURM_PROCID', raising=False)
     with pytest.raises(ConfigError, match='inside a Slurm job'):
         start_processes('slurm')
+
+
+@pytest.mark.parametrize('error, leaves', [
+    (None, True), (Preempted, True), (ConfigError, False)])
+def test_a_process_that_is_done_or_stopped_leaves_its_group(
+        monkeypatch, error, leaves):
+    calls = []
+    for name in ('RANK', 'LOCAL_RANK'):
+        monkeypatch.setenv(name, '0')
+    for name in ('init_process_group', 'destroy_process_group'):
+        monkeypatch.setattr(torch.distributed, name,
+                            lambda *_, name=name: calls.append(name))
+    monkeypatch.setattr(torch.distributed, 'is_initialized',
+                        lambda: bool(calls))
+    with contextlib.suppress(Preempted, ConfigError), processes('pytorch'):
+        assert calls == ['init_process_group']
+        if error:
+            raise error('now')
+    assert ('destroy_process_group' in calls) == leaves
+
+
+def test_a_process_alone_has_no_group_to_leave():
+    with processes('none'):
+        assert not torch.distributed.is_initialized()

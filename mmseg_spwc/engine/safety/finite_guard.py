@@ -54,8 +54,8 @@ class FiniteGuardHook(Hook):
         losses = {name: value for name, value in (outputs or {}).items()
                   if isinstance(value, Tensor) and 'loss' in name}
         # MMEngine's sum is not finite if one of its terms is not
-        bad = not math.isfinite(losses['loss']) if 'loss' in losses \
-            else bool(bad_losses(losses))
+        bad = not math.isfinite(losses['loss'].item()) \
+            if 'loss' in losses else bool(bad_losses(losses))
         if anywhere(bad):
             self._stop('The loss', bad_losses(losses))
         self._inputs = None

@@ -158,3 +158,13 @@ def test_the_teacher_is_watched_too():
     name, losses = first_bad_layer(Pupil(), (torch.ones(1, 2), ), {})
     assert name == 'teacher.deep'
     assert losses['loss'].isnan()
+
+
+def test_reading_the_loss_warns_of_nothing(recwarn):
+    loss = torch.ones((), requires_grad=True) * 2
+    torch.set_warn_always(True)
+    try:
+        FiniteGuardHook().after_train_iter(None, 0, outputs=dict(loss=loss))
+    finally:
+        torch.set_warn_always(False)
+    assert not recwarn.list
