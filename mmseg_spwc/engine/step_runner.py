@@ -118,8 +118,8 @@ def keep_memory() -> None:
     """Let freed memory of this process wait for the next iteration.
 
     glibc gives what an iteration frees back to the system, and the next one
-    gets it again page by page, which takes 5 to 15 % of the CPU time of a
-    small segmentation network. Peaks stay as they are. Nothing happens with
+    gets it again page by page, which takes 3 to 15 % of the CPU time of a
+    small segmentation network. Peaks grow by 3 % at most. Nothing happens with
     another C library, or where the environment says when to give memory back
     (``MALLOC_TRIM_THRESHOLD_``, ``MALLOC_MMAP_THRESHOLD_``).
     """
