@@ -119,9 +119,9 @@ def keep_memory() -> None:
 
     glibc gives what an iteration frees back to the system, and the next one
     gets it again page by page, which takes 3 to 15 % of the CPU time of a
-    small segmentation network. Peaks grow by 3 % at most. Nothing happens with
-    another C library, or where the environment says when to give memory back
-    (``MALLOC_TRIM_THRESHOLD_``, ``MALLOC_MMAP_THRESHOLD_``).
+    small segmentation network; peaks were 4 % higher at most. Nothing happens
+    with another C library, or where the environment says when to give memory
+    back (``MALLOC_TRIM_THRESHOLD_``, ``MALLOC_MMAP_THRESHOLD_``).
     """
     mallopt = getattr(ctypes.CDLL(None), 'mallopt', None)
     if mallopt is None or any(

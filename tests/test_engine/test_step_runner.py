@@ -99,12 +99,15 @@ def test_only_what_a_sequence_makes_is_looked_through():
     assert old() is None
 
 
-needs_glibc = pytest.mark.skipif(
-    platform.libc_ver()[0] != 'glibc', reason='another C library')
+@pytest.fixture
+def own_choice(monkeypatch):
+    """An environment that leaves the choice to us."""
+    for name in ('MALLOC_TRIM_THRESHOLD_', 'MALLOC_MMAP_THRESHOLD_'):
+        monkeypatch.delenv(name, raising=False)
 
 
-@needs_glibc
-def test_freed_memory_waits_for_the_next_iteration():
+@pytest.mark.skipif(platform.libc_ver()[0] != 'glibc', reason='needs glibc')
+def test_freed_memory_waits_for_the_next_iteration(own_choice):
     def new_pages():
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         blocks = [np.ones(size << 20, np.uint8) for size in (1, 3, 20, 50)]
@@ -117,10 +120,10 @@ def test_freed_memory_waits_for_the_next_iteration():
     assert new_pages() < 500
 
 
-@needs_glibc
 @pytest.mark.parametrize('name', [
     'MALLOC_TRIM_THRESHOLD_', 'MALLOC_MMAP_THRESHOLD_'])
-def test_memory_is_given_back_as_the_environment_says(monkeypatch, name):
+def test_memory_is_given_back_as_the_environment_says(
+        own_choice, monkeypatch, name):
     asked = []
     monkeypatch.setattr(ctypes, 'CDLL', lambda name: SimpleNamespace(
         mallopt=lambda *option: asked.append(option)))
@@ -131,7 +134,7 @@ def test_memory_is_given_back_as_the_environment_says(monkeypatch, name):
     assert len(asked) == 2
 
 
-def test_memory_is_left_to_another_c_library(monkeypatch):
+def test_memory_is_left_to_another_c_library(own_choice, monkeypatch):
     monkeypatch.setattr(ctypes, 'CDLL', lambda name: SimpleNamespace())
     keep_memory()
 
