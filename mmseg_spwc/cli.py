@@ -22,6 +22,7 @@ TOOLS = dict(
     compare='analysis_tools/compare.py',
     print_config='misc/print_config.py',
     publish='misc/publish_model.py',
+    new='misc/new_config.py',
     webdemo='webdemo.py')
 
 
