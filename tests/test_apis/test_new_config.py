@@ -101,4 +101,4 @@ def test_the_command_does_not_overwrite(tmp_path):
     subprocess.run(run, check=True, capture_output=True)
     assert 'class_1' in out.read_text()
     again = subprocess.run(run, capture_output=True, text=True)
-    assert again.returncode == 1 and 'is there already' in again.stderr
+    assert again.returncode == 2 and 'is there already' in again.stderr
