@@ -20,7 +20,10 @@ TOOLS = dict(
     report='report.py',
     demo='run_demo.py',
     compare='analysis_tools/compare.py',
-    print_config='misc/print_config.py')
+    print_config='misc/print_config.py',
+    publish='misc/publish_model.py',
+    new='misc/new_config.py',
+    webdemo='webdemo.py')
 
 
 def main() -> None:

@@ -20,6 +20,7 @@ from mmengine.registry import METRICS as MMENGINE_METRICS
 from mmengine.registry import MODEL_WRAPPERS as MMENGINE_MODEL_WRAPPERS
 from mmengine.registry import MODELS as MMENGINE_MODELS
 from mmengine.registry import OPTIM_WRAPPERS as MMENGINE_OPTIM_WRAPPERS
+from mmengine.registry import PARAM_SCHEDULERS as MMENGINE_PARAM_SCHEDULERS
 from mmengine.registry import RUNNERS as MMENGINE_RUNNERS
 from mmengine.registry import TRANSFORMS as MMENGINE_TRANSFORMS
 from mmengine.registry import VISBACKENDS as MMENGINE_VISBACKENDS
@@ -48,6 +49,7 @@ HOOKS = _child(MMENGINE_HOOKS, 'engine')
 LOOPS = _child(MMENGINE_LOOPS, 'engine')
 MODEL_WRAPPERS = _child(MMENGINE_MODEL_WRAPPERS, 'engine')
 OPTIM_WRAPPERS = _child(MMENGINE_OPTIM_WRAPPERS, 'engine')
+PARAM_SCHEDULERS = _child(MMENGINE_PARAM_SCHEDULERS, 'engine')
 LOG_PROCESSORS = _child(MMENGINE_LOG_PROCESSORS, 'engine')
 VISBACKENDS = _child(MMENGINE_VISBACKENDS, 'engine')
 CHILDREN = (DATASETS, TRANSFORMS, DATA_SAMPLERS, FUNCTIONS, MODELS, METRICS,

@@ -10,6 +10,7 @@ from mmengine.config import Config
 
 from mmseg_spwc.engine import step_config
 from mmseg_spwc.engine.config_keys import check_keys
+from mmseg_spwc.models.pseudo_label import PseudoLabeller
 from mmseg_spwc.models.quantities import of_teacher
 from mmseg_spwc.models.rc_layers import DoubledConv
 from mmseg_spwc.models.segmentors import ContinualEncoderDecoder
@@ -273,3 +274,35 @@ def test_spwc_keeps_the_papers_15_units():
             assert own.pop('background', 'keep') == 'keep'
             own.pop('name', None)
             assert own == dict(rule='spwc', k=15)
+
+
+def test_authors_code_builds_on_the_published_rcil():
+    paced = f'configs/spwc/rcil-spwc-authors-code_{R101}_{VOC}.py'
+    published = f'configs/rcil/rcil-compat_{R101}_{VOC}.py'
+    assert load(paced).self_paced.rule == 'authors_code'
+    for step in (0, 1, -1):
+        ours, theirs = (step_of(leaf, step, '10-1').to_dict()
+                        for leaf in (paced, published))
+        ours['model'].pop('pseudo_label', None)
+        for part in ('model', 'optim_wrapper', 'param_scheduler',
+                     'train_cfg', 'train_dataloader'):
+            assert ours[part] == theirs[part]
+        hooks = [hook for hook in ours['custom_hooks']
+                 if hook['type'] != 'mmseg_spwc.SelfPacedHook']
+        assert hooks == theirs['custom_hooks']
+
+
+def test_authors_code_drops_images_without_background():
+    """Else every background pixel counts, however unsure it is."""
+    paced = f'configs/spwc/rcil-spwc-authors-code_{R101}_{VOC}.py'
+    labeller = PseudoLabeller(**step_of(paced, 1, '10-1').model.pseudo_label)
+    old = torch.randn(3, 11, 4, 4, generator=torch.Generator().manual_seed(0))
+    old[0] = 0  # as unsure as can be
+    given = torch.zeros(3, 4, 4, dtype=torch.long)
+    given[1, :2], given[1, 0, 0], given[2] = 11, 255, 11
+    labels, share = labeller(old, given, 11)
+    assert share.tolist() == pytest.approx([1, 1, 0])
+    background = given == 0
+    assert torch.equal(labels[background],
+                       old.argmax(1)[background])
+    assert torch.equal(labels[~background], given[~background])

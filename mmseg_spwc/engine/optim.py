@@ -1,13 +1,26 @@
-"""Optimiser wrappers: with a penalty, and in bfloat16 on the CPU."""
+"""Optimiser wrappers, with a penalty or in bfloat16, and a schedule."""
 from collections.abc import Mapping
 from contextlib import contextmanager
 
 import torch
-from mmengine.optim import AmpOptimWrapper, OptimWrapper
+from mmengine.optim import AmpOptimWrapper, OptimWrapper, PolyLR
 from torch import Tensor, nn
 
 from mmseg_spwc.consolidation import GradientUpdate
-from mmseg_spwc.registry import OPTIM_WRAPPERS
+from mmseg_spwc.registry import OPTIM_WRAPPERS, PARAM_SCHEDULERS
+
+
+@PARAM_SCHEDULERS.register_module()
+class PolynomialLR(PolyLR):
+    """The published schedule: ``lr (1 - i/N)^power`` in iteration i of N.
+
+    MMEngine's ``PolyLR`` has N - 1 in place of N, so that the last iteration
+    trains at rate 0. The arguments are the same.
+    """
+
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.total_iters += 1
 
 
 class Consolidated:

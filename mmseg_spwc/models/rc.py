@@ -18,7 +18,14 @@ from collections.abc import Callable, Iterable, Iterator
 from torch import Tensor, nn
 
 from .rc_groups import find_groups, matched_groups
-from .rc_layers import DoubledConv, FoldedConv, FoldedNorm, FusedNorm, fold
+from .rc_layers import (
+    Doubled,
+    DoubledConv,
+    FoldedConv,
+    FoldedNorm,
+    FusedNorm,
+    fold,
+)
 
 
 def is_branched(module: nn.Module) -> bool:
@@ -128,7 +135,7 @@ def import_branches(module: nn.Module, branches: dict[str, Tensor]) -> None:
 
 def _doubled_parts(module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
     for name, part in module.named_modules():
-        if isinstance(part, DoubledConv | FusedNorm):
+        if isinstance(part, Doubled):
             yield name, part
 
 

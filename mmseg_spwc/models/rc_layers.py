@@ -8,7 +8,24 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 
-class DoubledConv(nn.Module):
+class Doubled(nn.Module):
+    """A layer twice, as ``old`` and ``new``.
+
+    It also loads the weights of the plain layer, which both branches get: so
+    weights from anywhere can be loaded into a network with branches.
+    """
+
+    def _load_from_state_dict(self, state_dict: dict, prefix: str,
+                              *args) -> None:
+        for key in self.new.state_dict():
+            if prefix + key in state_dict:
+                value = state_dict.pop(prefix + key)
+                state_dict[f'{prefix}old.{key}'] = value
+                state_dict[f'{prefix}new.{key}'] = value
+        super()._load_from_state_dict(state_dict, prefix, *args)
+
+
+class DoubledConv(Doubled):
     """Two convolutions on the same input, their maps side by side.
 
     Args:
@@ -26,7 +43,7 @@ class DoubledConv(nn.Module):
         return torch.cat([self.old(x), self.new(x)], dim=1)
 
 
-class FusedNorm(nn.Module):
+class FusedNorm(Doubled):
     """Normalises both branches and fuses them, channel by channel.
 
     In training every channel is drawn anew in every pass, for all images and

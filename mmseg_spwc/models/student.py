@@ -114,10 +114,14 @@ class Student:
 
     def carried_branches(self) -> dict | None:
         """The trained branches, if the next step shall go on with them."""
-        carries = self.rc is not None and self.rc.get('init') == 'carry'
-        if carries and is_branched(self):
+        if self.carries and is_branched(self):
             return export_branches(self)
         return None
+
+    @property
+    def carries(self) -> bool:
+        """Whether trained branches go on from step to step."""
+        return self.rc is not None and self.rc.get('init') == 'carry'
 
     def to_plain(self) -> None:
         """Fold doubled convolutions: what remains is the plain network."""

@@ -1,55 +1,57 @@
-"""Turn a step's checkpoint into one that mmseg alone can load.
+"""Turn a step into a model that plain mmseg or MMPretrain loads.
 
-    python tools/misc/publish_model.py STEP/final.pth OUT.pth
+    python tools/misc/publish_model.py work_dirs/RUN
+    python tools/misc/publish_model.py work_dirs/RUN/step_01/final.pth OUT.pth
+    mmseg-spwc publish work_dirs/RUN --step 1 --order dataset --onnx
 
-The growing classifier becomes one ordinary 1x1 convolution; nothing else of
-the network is special. The result has mmseg's form: ``state_dict`` and
-``meta.dataset_meta``.
+Writes the weights and a config beside them, OUT.py, for
+``mmseg.apis.init_model`` or ``mmpretrain.get_model``. A classifier with a
+head for each task becomes a model for each.
 """
 import argparse
-import re
 import sys
 
 
 def parse_args() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Publish a step')
-    parser.add_argument('checkpoint', help='final.pth of a step')
-    parser.add_argument('out', help='the file to write')
+    parser.add_argument('source', help='folder of a run, or a final.pth')
+    parser.add_argument(
+        'out', nargs='?', help='file of the weights (default: '
+        'RUN/published/step_NN.pth)')
+    parser.add_argument(
+        '--step', type=int, help='the step of a folder (default: the last)')
+    parser.add_argument(
+        '--order', default='learning', choices=['learning', 'dataset'],
+        help='order of the channels')
+    parser.add_argument(
+        '--torchscript', action='store_true', help='write OUT.pt, too')
+    parser.add_argument(
+        '--onnx', action='store_true', help='write OUT.onnx, too')
+    parser.add_argument(
+        '--size', type=int, nargs=2, metavar=('HEIGHT', 'WIDTH'),
+        help='size of the images of an export (default: as trained)')
+    parser.add_argument(
+        '--force', action='store_true', help='even if it was not accepted')
     return parser.parse_args()
-
-
-def with_plain_classifier(state: dict) -> dict:
-    """Join the convolutions of every growing classifier."""
-    import torch
-    parts, plain = {}, {}
-    for key, value in state.items():
-        match = re.fullmatch(r'(.*conv_seg)\.convs\.(\d+)\.(weight|bias)', key)
-        if match:
-            joined = f'{match[1]}.{match[3]}'
-            parts.setdefault(joined, {})[int(match[2])] = value
-        else:
-            plain[key] = value
-    for key, convs in parts.items():
-        plain[key] = torch.cat([convs[i] for i in sorted(convs)])
-    return plain
 
 
 def main() -> int:
     args = parse_args()
-    import torch
-
-    import mmseg_spwc  # noqa: F401
-    from mmseg_spwc.engine.checkpoint import load_step
+    from mmseg_spwc.apis.publish import own_parts, publish
     from mmseg_spwc.errors import user_errors
-    from mmseg_spwc.utils.files import atomic_path
     with user_errors():
-        content = load_step(args.checkpoint)
-    published = dict(
-        meta=content['meta'],
-        state_dict=with_plain_classifier(content['state_dict']))
-    with atomic_path(args.out) as temporary:
-        torch.save(published, temporary)
-    print(f'{args.out}: {len(published["state_dict"])} tensors')
+        exports = [k for k in ('torchscript', 'onnx') if getattr(args, k)]
+        files = publish(args.source, args.out, args.step, args.order,
+                        exports, args.size, args.force)
+    print(*files, sep='\n')
+    from mmengine.config import Config
+    config = next(f for f in files if f.suffix == '.py')
+    own = own_parts(Config.fromfile(config).to_dict())
+    print(f'Channels are in {args.order} order; meta.dataset_meta has their '
+          'names and colours.')
+    if own:
+        print(f'The config needs mmseg_spwc, for {", ".join(sorted(set(own)))}'
+              '; --torchscript and --onnx write models that do not.')
     return 0
 
 

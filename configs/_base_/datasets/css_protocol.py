@@ -33,5 +33,8 @@ optim_wrapper = dict(
     optimizer=dict(
         type='SGD', lr=0.01, momentum=0.9, nesterov=True, weight_decay=1e-4))
 param_scheduler = dict(
-    type='PolyLR', power=0.9, by_epoch=True, convert_to_iter_based=True)
+    type='mmseg_spwc.PolynomialLR',
+    power=0.9,
+    by_epoch=True,
+    convert_to_iter_based=True)
 schedule = dict(later=dict(optim_wrapper=dict(optimizer=dict(lr=0.001))))

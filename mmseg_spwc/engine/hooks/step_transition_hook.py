@@ -8,7 +8,7 @@ from mmengine.logging import print_log
 
 from mmseg_spwc.errors import input_errors
 from mmseg_spwc.models.foreign_weights import load_backbone_weights
-from mmseg_spwc.models.rc import add_branches
+from mmseg_spwc.models.rc import import_branches
 from mmseg_spwc.registry import HOOKS, MODELS
 from mmseg_spwc.utils.distributed import unwrap
 
@@ -81,34 +81,33 @@ class StepTransitionHook(Hook):
     def _give_first_weights(self, student, config: dict) -> None:
         """Load the weights into a plain network, then into the student.
 
-        Representation compensation doubles layers of the student, so the
-        plain weights cannot be loaded into it as they are.
+        Only a plain network has all names and shapes to check them by; the
+        student's doubled layers take its weights for both branches.
         """
+        if self.previous is None and not self.backbone_weights:
+            return
         source = build_plain(config, student.channels)
-        carried = None
-        if self.previous is not None:
+        if self.previous is None:
+            self._load_backbone(source.backbone)
+            student.backbone.load_state_dict(source.backbone.state_dict())
+        else:
             content = load_step(self.previous)
-            carried = content.get('branches')
             source.load_state_dict(student.state_dict(), strict=False)
             load_previous(source, content['state_dict'])
             source.initialise_new(self.classifier_init, **self.init_options)
-        elif self.backbone_weights:
-            source.load_state_dict(student.state_dict(), strict=False)
-            self._load_backbone(source)
-        else:
-            return
-        if student.rc is not None:
-            # without branches to carry on (a shared step 0), start merged
-            init = student.rc.get('init', 'merged') if carried else 'merged'
-            add_branches(source, **dict(
-                student.rc, init=init, branches=carried))
-        student.load_state_dict(source.state_dict())
+            student.load_state_dict(source.state_dict())
+            self._carry_on(student, content.get('branches'))
         for tensor in student.state_dict().values():
             broadcast(tensor)
 
-    def _load_backbone(self, model) -> None:
+    def _carry_on(self, student, branches: dict | None) -> None:
+        """Let the trained branches go on, if the student wants to."""
+        if branches is not None and student.carries:
+            import_branches(student, branches)
+
+    def _load_backbone(self, backbone) -> None:
         with input_errors('backbone_weights'):
-            load_backbone_weights(model.backbone,
+            load_backbone_weights(backbone,
                                   load_plain(self.backbone_weights),
                                   self.backbone_weights)
         print_log(f'Backbone weights: {self.backbone_weights}', 'current')

@@ -1,0 +1,374 @@
+"""The model of a finished step, as plain mmseg or MMPretrain load it."""
+import copy
+import inspect
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import torch
+from mmengine.config import Config
+from mmengine.registry import init_default_scope
+from mmengine.runner import load_checkpoint
+from torch import Tensor, nn
+
+from mmseg_spwc.engine.checkpoint import load_step
+from mmseg_spwc.errors import CheckpointError, ConfigError
+from mmseg_spwc.record import FILE_NAME, Record
+from mmseg_spwc.registry import MODELS
+from mmseg_spwc.scenario import build_scenario
+from mmseg_spwc.utils.files import atomic_path
+from mmseg_spwc.visualization.runs import Run
+
+from .inference import default_size, is_classifier
+from .step_model import StepModel, config_of, load_step_model
+
+ORDERS = ('learning', 'dataset')
+TOLERANCE = 1e-4
+# what one growing layer keeps for each step
+_PART = re.compile(r'(.+)\.(?:convs|linears)\.(\d+)\.(weight|bias)')
+_RESIZED = 'mmseg_spwc.ShortSideCentreCrop'
+
+
+def publish(source: str | Path,
+            out: str | Path | None = None,
+            step: int | None = None,
+            order: str = 'learning',
+            exports: Sequence[str] = (),
+            size: Sequence[int] | None = None,
+            force: bool = False) -> list[Path]:
+    """Write a step's weights and a plain config beside them.
+
+    ``mmseg.apis.init_model`` and ``mmpretrain.get_model`` take the two. What
+    was written is loaded again and compared with the step's own network.
+
+    Args:
+        source (str | Path): The folder of a run, or ``final.pth`` of a step.
+        out (str | Path, optional): The file of the weights; the config gets
+            the same name and ``.py``. Defaults to
+            ``RUN/published/step_NN.pth``.
+        step (int, optional): The step of a folder. Defaults to the last.
+        order (str): Channels as they were learnt (``'learning'``) or as the
+            dataset counts its classes (``'dataset'``).
+        exports (Sequence[str]): ``'torchscript'`` and ``'onnx'``, see
+            :func:`export`.
+        size (Sequence[int], optional): Height and width that an export is
+            made for. Defaults to those of the training.
+        force (bool): Publish a step that was not accepted, too.
+
+    Returns:
+        list[Path]: The files, one model for each head.
+    """
+    if order not in ORDERS:
+        raise ConfigError(f'order is {order!r}: choose one of '
+                          f'{", ".join(ORDERS)}.')
+    run, checkpoint = find_step(Path(source), step)
+    out = Path(out) if out else run.folder / 'published' / (
+        checkpoint.parent.name + '.pth')
+    if out.resolve() == checkpoint.resolve():
+        raise ConfigError(f'{out} is the step itself: give another file.')
+    loaded = load_step_model(config_of(run), checkpoint)
+    _check_accepted(run.record, loaded.step, force)
+    written = []
+    for name, channels in heads_of(loaded, order).items():
+        target = out.with_name(f'{out.stem}{name}{out.suffix}')
+        cfg = plain_config(loaded, len(channels))
+        state = plain_state(loaded.model.state_dict(), channels)
+        with atomic_path(target) as temporary:
+            torch.save(dict(meta=_meta(loaded, channels), state_dict=state),
+                       temporary)
+        with atomic_path(target.with_suffix('.py')) as temporary:
+            Path(temporary).write_text(cfg.pretty_text)
+        model = _read_back(cfg, target)
+        _compare(model, loaded, channels)
+        written += [target, target.with_suffix('.py')]
+        written += [export(model, loaded, target, kind, size)
+                    for kind in exports]
+    return written
+
+
+def find_step(source: Path, step: int | None = None) -> tuple[Run, Path]:
+    """Return the run that a folder or a ``final.pth`` belongs to.
+
+    Raises:
+        CheckpointError: If there is none, or it has no such step.
+    """
+    if source.is_dir():
+        run = Run(Record.read(source), source)
+        known = run.record.finished_steps
+        if not known:
+            raise CheckpointError(f'{source} holds no finished step yet.')
+        step = known[-1] if step is None else step
+        if step not in known:
+            raise CheckpointError(f'{source} has no finished step {step}: '
+                                  f'choose one of {known}.')
+        return run, source / run.record.step(step)['checkpoint']
+    load_step(source)  # say first what is wrong with the file itself
+    folder = source.resolve().parent.parent
+    if not (folder / FILE_NAME).is_file():
+        raise CheckpointError(
+            f'{source} lies in no run: there is no {FILE_NAME} in {folder}, '
+            'which says how the network is built. Leave final.pth where it '
+            'was written.')
+    return Run(Record.read(folder), folder), source
+
+
+def _check_accepted(record: Record, step: int, force: bool) -> None:
+    accepted = record.step(step).get('accepted')
+    if accepted and not accepted['passed'] and not force:
+        raise ConfigError(f'Step {step} was not accepted '
+                          f'({accepted["reason"]}): publish it with --force.')
+
+
+def heads_of(loaded: StepModel, order: str) -> dict[str, list[int]]:
+    """Channels of every model to write, by what its file is called.
+
+    Heads that do not compete are models of their own, ``_task_0``, ...
+    """
+    scenario = build_scenario(loaded.cfg.test_dataloader.dataset.scenario)
+    ids = scenario.seen_classes(loaded.step)
+
+    def ordered(channels: Iterable) -> list:
+        return list(channels) if order == 'learning' else sorted(
+            channels, key=lambda c: ids[c])
+
+    if not getattr(loaded.model, 'per_task', False):
+        return {'': ordered(range(sum(loaded.model.channels)))}
+    return {f'_task_{task}': ordered(range(first, first + number))
+            for task, (first, number) in enumerate(loaded.model.heads)}
+
+
+def plain_state(state: Mapping, channels: Sequence[int]) -> dict:
+    """Join the layers of every growing classifier into one.
+
+    Args:
+        state (Mapping): Weights of a step's network.
+        channels (Sequence[int]): The channels to keep, in their new order.
+    """
+    parts, plain = {}, {}
+    for key, value in state.items():
+        match = _PART.fullmatch(key)
+        if match:
+            joined = f'{match[1]}.{match[3]}'
+            parts.setdefault(joined, {})[int(match[2])] = value
+        else:
+            plain[key] = value
+    for key, layers in parts.items():
+        whole = torch.cat([layers[i] for i in sorted(layers)])
+        plain[key] = whole[list(channels)].clone()
+    return plain
+
+
+def plain_config(loaded: StepModel, num_classes: int) -> Config:
+    """Return a config of mmseg's or MMPretrain's own for inference.
+
+    Parts that only this package has stay, and ``custom_imports`` names them.
+    """
+    given = loaded.cfg.model.to_dict()
+    segments = not is_classifier(loaded)
+    kind = 'EncoderDecoder' if segments else 'ImageClassifier'
+    scope = 'mmseg' if segments else 'mmpretrain'
+    known = inspect.signature(MODELS.get(f'{scope}.{kind}')).parameters
+    model = {k: v for k, v in given.items() if k in known}
+    model.update(type=kind, init_cfg=None, train_cfg=None)
+    for part in ('backbone', 'decode_head', 'head'):
+        if model.get(part):
+            model[part].update(init_cfg=None)
+    model.pop('pretrained', None)
+    if segments:
+        pipeline = _segmenting(loaded)
+        content = dict(model=model, test_pipeline=pipeline)
+    else:
+        model['head']['num_classes'] = num_classes
+        pipeline = _classifying(loaded)
+        model['data_preprocessor'] = dict(
+            {k: v for k, v in given['data_preprocessor'].items()
+             if k != 'type'}, num_classes=num_classes)
+        if pipeline[0].get('color_type') != 'grayscale':
+            # our own datasets give RGB, a file is read as BGR
+            model['data_preprocessor']['to_rgb'] = True
+        content = dict(model=model)
+    content = dict(
+        content,
+        default_scope=scope,
+        test_dataloader=dict(dataset=dict(pipeline=pipeline)))
+    content = _on_one_device(content)
+    if own_parts(content):
+        content['custom_imports'] = dict(imports=['mmseg_spwc.models'])
+    return Config(content)
+
+
+def own_parts(content: object) -> list[str]:
+    """Types of a config that only this package has."""
+    if isinstance(content, Mapping):
+        kind = str(content.get('type', ''))
+        own = [kind] if kind.startswith('mmseg_spwc.') else []
+        return own + [t for v in content.values() for t in own_parts(v)]
+    if isinstance(content, (list, tuple)):
+        return [t for v in content for t in own_parts(v)]
+    return []
+
+
+def _on_one_device(content: object) -> object:
+    """The same without SyncBN, which normalises over processes."""
+    if isinstance(content, Mapping):
+        return {k: 'BN' if (k, v) == ('type', 'SyncBN') else _on_one_device(v)
+                for k, v in content.items()}
+    if isinstance(content, list):
+        return [_on_one_device(v) for v in content]
+    return content
+
+
+def _segmenting(loaded: StepModel) -> list[dict]:
+    """The steps that turn an image file into what a segmentor takes."""
+    source = loaded.cfg.test_dataloader.dataset.dataset
+    source = (source.get('datasets') or [source])[0].to_dict()
+    steps = []
+    for transform in source['pipeline']:
+        if transform['type'] == _RESIZED:  # its centre crop is for scoring
+            transform = dict(type='Resize', keep_ratio=True,
+                             scale=(1_000_000, transform['size']))
+        elif transform['type'] == 'mmseg_spwc.PackSample':
+            transform = dict(transform, type='PackSegInputs')
+        if not transform['type'].endswith('LoadAnnotations'):
+            steps.append(transform)
+    return steps
+
+
+def _classifying(loaded: StepModel) -> list[dict]:
+    """The same for a classifier."""
+    source = loaded.cfg.test_dataloader.dataset.dataset
+    if source.get('pipeline'):
+        return [t.to_dict() for t in source.pipeline]
+    grey = _num_inputs(loaded) == 1
+    steps = [dict(type='LoadImageFromFile',
+                  **(dict(color_type='grayscale') if grey else {}))]
+    side = default_size(loaded.cfg)
+    if side:
+        pad = source.get('pad', 0)
+        steps.append(dict(type='Resize', scale=(side - 2 * pad, ) * 2))
+        if pad:
+            steps.append(dict(type='Pad', padding=pad))
+    return [*steps, dict(type='PackInputs')]
+
+
+def _num_inputs(loaded: StepModel) -> int:
+    mean = getattr(loaded.model.data_preprocessor, 'mean', None)
+    return 3 if mean is None else mean.numel()
+
+
+def _meta(loaded: StepModel, channels: Sequence[int]) -> dict:
+    info = {
+        key: [values[c] for c in channels]
+        for key, values in (('classes', loaded.classes),
+                            ('palette', loaded.palette)) if values
+    }
+    return dict(dataset_meta=info)
+
+
+def _read_back(cfg: Config, path: Path) -> nn.Module:
+    """Load what was written as its users will."""
+    init_default_scope(cfg.default_scope)
+    model = MODELS.build(copy.deepcopy(cfg.model))
+    load_checkpoint(model, str(path), map_location='cpu', strict=True)
+    return model.eval()
+
+
+@torch.no_grad()
+def _compare(model: nn.Module, loaded: StepModel,
+             channels: Sequence[int]) -> None:
+    """Refuse a model that does not compute what the step's does."""
+    x = torch.randn(1, _num_inputs(loaded), *_sides(loaded),
+                    generator=torch.Generator().manual_seed(0))
+    ours = loaded.model
+    wanted = ours.classifier(ours.pre_logits(x)) if is_classifier(loaded) \
+        else ours(x, mode='tensor')
+    error = (model(x, mode='tensor') - wanted[:, list(channels)]).abs().max()
+    if not error <= TOLERANCE:
+        raise RuntimeError(
+            f'The published model differs from the step by {error:.2g}: its '
+            'network is built otherwise by the plain config. Please report '
+            'the config.')
+
+
+def _sides(loaded: StepModel,
+           size: Sequence[int] | None = None) -> tuple[int, int]:
+    side = default_size(loaded.cfg) or 64
+    return tuple(size or (side, side))
+
+
+class Deployed(nn.Module):
+    """A plain network that takes an image as it is.
+
+    In: RGB (or grey) values from 0 to 255, (B, C, H, W). Out: the logits,
+    (B, classes), or (B, classes, H, W) at the size of the image.
+
+    Args:
+        model (nn.Module): A plain segmentor or classifier.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+        pre = model.data_preprocessor
+        for name, default in (('mean', 0.), ('std', 1.)):
+            value = getattr(pre, name, None)
+            value = torch.tensor(default) if value is None else value
+            self.register_buffer(name, value.detach().reshape(-1, 1, 1))
+
+    def forward(self, image: Tensor) -> Tensor:
+        logits = self.model((image - self.mean) / self.std, mode='tensor')
+        if logits.dim() == 2:
+            return logits
+        return nn.functional.interpolate(
+            logits, image.shape[2:], mode='bilinear',
+            align_corners=self.model.align_corners)
+
+
+def export(model: nn.Module,
+           loaded: StepModel,
+           target: Path,
+           kind: str,
+           size: Sequence[int] | None = None) -> Path:
+    """Write a network that needs neither this package nor OpenMMLab.
+
+    It is :class:`Deployed`, traced for images of one size.
+
+    Args:
+        model (nn.Module): The plain network.
+        loaded (StepModel): Where it comes from.
+        target (Path): The file of the weights.
+        kind (str): ``'torchscript'`` or ``'onnx'``.
+        size (Sequence[int], optional): Height and width. Defaults to those
+            of the training.
+
+    Returns:
+        Path: The file, named as the weights are.
+    """
+    if kind not in EXPORTS:
+        raise ConfigError(f'There is no export {kind!r}: choose one of '
+                          f'{", ".join(EXPORTS)}.')
+    suffix, write = EXPORTS[kind]
+    target = target.with_suffix(suffix)
+    image = torch.rand(1, _num_inputs(loaded), *_sides(loaded, size)) * 255
+    with atomic_path(target) as temporary, torch.no_grad():
+        write(Deployed(model).eval(), image, str(temporary))
+    return target
+
+
+def _torchscript(network: nn.Module, image: Tensor, path: str) -> None:
+    torch.jit.trace(network, image).save(path)
+
+
+def _onnx(network: nn.Module, image: Tensor, path: str) -> None:
+    try:
+        import onnx  # noqa: F401
+    except ImportError as error:
+        raise ConfigError('ONNX needs the package onnx: pip install onnx.'
+                          ) from error
+    batch = dict(image={0: 'batch'}, logits={0: 'batch'})
+    torch.onnx.export(network, (image, ), path, input_names=['image'],
+                      output_names=['logits'], dynamic_axes=batch,
+                      dynamo=False)
+
+
+EXPORTS = dict(torchscript=('.pt', _torchscript), onnx=('.onnx', _onnx))

@@ -1,0 +1,104 @@
+"""A folder that nobody has told us about."""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mmengine.config import Config
+from PIL import Image
+
+from mmseg_spwc.apis.new_config import draft, survey, table
+from mmseg_spwc.errors import ConfigError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def save(path: Path, array: np.ndarray) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(array).save(path)
+
+
+def folder(root: Path, masks: list, image: str = '{}_leftImg8bit.png',
+           mask: str = '{}_gtFine_labelIds.png') -> tuple[Path, Path]:
+    for i, values in enumerate(masks):
+        name = f'town/{i:02d}1'  # every name ends in 1
+        shape = np.shape(values)[:2]
+        save(root / 'images' / image.format(name),
+             np.zeros((*shape, 3), np.uint8))
+        save(root / 'masks' / mask.format(name), np.array(values, np.uint8))
+    return root / 'images', root / 'masks'
+
+
+def test_values_sizes_and_endings_are_found(tmp_path):
+    found = survey(*folder(tmp_path, [
+        [[0, 0, 7], [0, 7, 255]], [[0, 0, 0], [0, 7, 9]],
+        [[0, 0, 0, 0], [9, 9, 9, 9]]]))
+    assert found.pairs == 3 and found.sides == (2, 4)
+    assert found.in_images == {0: 3, 7: 2, 9: 2, 255: 1}
+    assert found.pixels[9] == pytest.approx(5 / 20)
+    assert found.image_suffix == '_leftImg8bit.png'
+    assert found.mask_suffix == '_gtFine_labelIds.png'
+    assert found.has_background
+    assert found.classes == {'class_7': 7, 'class_9': 9}
+    assert re.search(r'255 +1 +5.0% +void', table(found))
+    assert re.search(r'\n    0 +3 .*background', table(found))
+
+
+def test_zero_is_a_class_where_few_images_show_it(tmp_path):
+    found = survey(*folder(tmp_path, [[[1, 2]], [[1, 0]], [[2, 2]]]))
+    assert found.classes == {'class_0': 0, 'class_1': 1, 'class_2': 2}
+
+
+def test_plain_names_keep_the_suffix_alone(tmp_path):
+    found = survey(*folder(tmp_path, [[[1]], [[2]]], '{}.jpg', '{}.png'))
+    assert (found.image_suffix, found.mask_suffix) == ('.jpg', '.png')
+
+
+def test_images_without_a_mask_are_named(tmp_path):
+    images, masks = folder(tmp_path, [[[1]], [[2]]], '{}.jpg', '{}.png')
+    save(images / 'extra.jpg', np.zeros((4, 4, 3), np.uint8))
+    assert 'left out: extra.jpg' in table(survey(images, masks))
+
+
+def test_the_draft_is_a_config_that_names_every_value(tmp_path):
+    found = survey(*folder(tmp_path, [[[0, 0, 7, 255]], [[0]]]))
+    text = draft(found).replace(
+        "_base_ = 'FILL IN: the mmseg config of your model'\n", '')
+    (tmp_path / 'c.py').write_text(text)
+    step = Config.fromfile(tmp_path / 'c.py').scenario.steps[1]
+    assert step.classes == ['class_7']
+    assert step.labels == dict(class_7=7, background=0, void=255)
+    assert len(text.splitlines()) <= 20
+
+
+@pytest.mark.parametrize('array, message', [
+    (np.zeros((2, 2, 3), np.uint8), 'picture in colour'),
+    (np.full((2, 2), 300, np.uint16), 'values from 300 to 300'),
+])
+def test_what_is_no_mask_is_refused(tmp_path, array, message):
+    images, masks = folder(tmp_path, [[[1]]], '{}.jpg', '{}.png')
+    Image.fromarray(array).save(masks / 'town/001.png')
+    with pytest.raises(ConfigError, match=message):
+        survey(images, masks)
+
+
+def test_folders_that_do_not_belong_together_are_shown(tmp_path):
+    images, masks = folder(tmp_path, [[[1]]], '{}.jpg', '{}.png')
+    (masks / 'town/001.png').rename(masks / 'other.png')
+    with pytest.raises(ConfigError, match='No image has a mask.*other.png'):
+        survey(images, masks)
+    with pytest.raises(ConfigError, match='holds no file'):
+        survey(images, tmp_path / 'nowhere')
+
+
+def test_the_command_does_not_overwrite(tmp_path):
+    images, masks = folder(tmp_path, [[[0, 1]], [[0, 0]]])
+    out = tmp_path / 'mine.py'
+    run = [sys.executable, ROOT / 'tools/misc/new_config.py', images, masks,
+           '-o', out]
+    subprocess.run(run, check=True, capture_output=True)
+    assert 'class_1' in out.read_text()
+    again = subprocess.run(run, capture_output=True, text=True)
+    assert again.returncode == 2 and 'is there already' in again.stderr
