@@ -16,10 +16,11 @@ import torch.nn.functional as F
 from _sides import Row, medians, report
 from torch import Tensor
 
-from mmseg_spwc.models.losses.pooled_cube import WINDOWS, pooled_cube
+from mmseg_spwc.models.losses import PooledCubeLoss
+from mmseg_spwc.models.losses.features import WINDOWS
 
 SHAPES = ((2, 256, 64, 64), (2, 1024, 32, 32), (8, 320, 8, 8))
-FACTORS = (1.0, 1.0)
+LOSS = PooledCubeLoss(factor=1.0, last_factor=1.0)
 
 
 def direct(new: Tensor, old: Tensor) -> Tensor:
@@ -35,8 +36,7 @@ def direct(new: Tensor, old: Tensor) -> Tensor:
 def fast(new: Tensor, old: Tensor) -> Tensor:
     """The same number by the loss, beside logits that do not differ."""
     logits = new.new_ones(len(new), 2, 1, 1)
-    return sum(
-        pooled_cube([new, logits], [old, logits], 0, FACTORS, FACTORS))
+    return sum(LOSS([new, logits], [old, logits], num_new=0).values())
 
 
 def _distance(new: Tensor, old: Tensor) -> Tensor:

@@ -82,7 +82,7 @@ def passes(student: nn.Module, inputs: Tensor) -> tuple:
 def networks(student: nn.Module, inputs: Tensor, samples: list) -> Tensor:
     labels = torch.cat([s.gt_sem_seg.data for s in samples])
     new, _ = passes(student, inputs)
-    logits = student.upsample(new.logits, labels.shape[1:])
+    logits = student.upsample(new.features.logits, labels.shape[1:])
     return F.cross_entropy(logits, labels)
 
 
@@ -96,7 +96,8 @@ def direct(student: nn.Module, inputs: Tensor, samples: list) -> Tensor:
     labels = torch.cat([s.gt_sem_seg.data for s in samples])
     new, old = passes(student, inputs)
     logits, old_logits = (
-        student.upsample(x.logits, labels.shape[1:]) for x in (new, old))
+        student.upsample(x.features.logits, labels.shape[1:])
+        for x in (new, old))
     num_old = student.num_old
     p, q = logits.softmax(1), old_logits.softmax(1)
     seen = old_logits.argmax(1).where(labels < num_old, labels)

@@ -13,6 +13,7 @@ import mmseg_spwc.classification  # noqa: F401
 from mmseg_spwc.engine import step_config
 from mmseg_spwc.engine.config_keys import check_keys, check_values
 from mmseg_spwc.engine.step_config import scenario_of
+from mmseg_spwc.models.quantities import of_teacher
 from mmseg_spwc.registry import MODELS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -132,7 +133,7 @@ def check_step(leaf, step):
              for a in student.arguments_of(loss)}
     assert 'cls' in losses
     if step == 0:
-        assert not any(name.startswith('old_') for name in asked)
+        assert not asked & of_teacher(student.quantities)
 
 
 def check_sizes(leaf):

@@ -23,6 +23,7 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 from mmseg_spwc.errors import ConfigError, input_errors
+from mmseg_spwc.models.quantities import of_teacher
 from mmseg_spwc.registry import MODELS, check_parts_in
 from mmseg_spwc.scenario import Scenario
 
@@ -171,7 +172,7 @@ def _check_losses(model: Config, step: int) -> None:
         if config is None:
             continue
         asked = student.arguments_of(MODELS.build(config))
-        if step == 0 and any(a.startswith('old_') for a in asked):
+        if step == 0 and of_teacher(student.quantities) & {*asked}:
             raise ConfigError(
                 f'The loss {name!r} compares with the previous model, but '
                 'step 0 has none: move it to method.later.')

@@ -1,33 +1,129 @@
-"""ALIFE-M's formulas: remembered features are rotated, then replayed.
+"""ALIFE-M's formulas: features are remembered, rotated and replayed.
 
-When the network changes, so does what it makes of an old class. The memory of
-`ALIFE <https://arxiv.org/abs/2210.06816>`_-M follows by one rotation a class
-(stage 2, :class:`MemoryRotation`); then the classifiers are trained with its
-help (stage 3, :func:`replay_loss`).
+`ALIFE <https://arxiv.org/abs/2210.06816>`_-M keeps averaged features of old
+classes in place of old images (:class:`FeatureMemory`). When the network
+changes, so does what it makes of an old class: the memory follows by one
+rotation a class (stage 2, :class:`MemoryRotation`); then the classifiers are
+trained with its help (stage 3, :func:`replay_loss`).
 """
+from collections.abc import Mapping, Sequence
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from mmseg_spwc.labels import VOID
 
-from .entropy_thresholds import predicted
-from .feature_memory import FeatureMemory
-from .losses.adaptive_logit import adaptive_logit
-from .losses.common import check_labels, full_precision
+from .losses import AdaptiveLogitLoss
+from .losses.base import check_labels, full_precision
+from .taps import predicted
+
+
+def region_means(features: Tensor,
+                 labels: Tensor,
+                 classes: Sequence[int],
+                 min_region: float = 0.005) -> dict[int, Tensor]:
+    """Mean feature of every class in every image that shows enough of it.
+
+    The map is coarser than the labels: a pixel has the feature of the cell
+    it lies in, so a cell counts as much as it is covered by the class.
+
+    Args:
+        features (Tensor): Decoder maps, (B, D, h, w).
+        labels (Tensor): Channels of the pixels, (B, H, W).
+        classes (Sequence[int]): Channels to look for.
+        min_region (float): Share of an image's pixels that a class must
+            exceed. Defaults to 0.005.
+
+    Returns:
+        dict: By class, one mean an image, (M, D) with M from 0 to B.
+    """
+    means = {}
+    for label in classes:
+        region = (labels == label).to(features)  # (B, H, W)
+        shown = region.mean(dim=(1, 2)) > min_region
+        cover = functional.adaptive_avg_pool2d(
+            region[shown][:, None], features.shape[2:])  # (M, 1, h, w)
+        total = (features[shown] * cover).sum(dim=(2, 3))
+        means[label] = total / cover.sum(dim=(2, 3))
+    return means
+
+
+class FeatureMemory:
+    """What is remembered of old classes: ``size`` features of each."""
+
+    def __init__(self, size: int = 1000) -> None:
+        if size < 1:
+            raise ValueError(f'a memory keeps at least one feature of every '
+                             f'class, got size={size}')
+        self.size = size
+        self.features: dict[int, Tensor] = {}  # (size, D) each
+
+    @property
+    def classes(self) -> list[int]:
+        """The classes it remembers, in the order of their channels."""
+        return sorted(self.features)
+
+    def add(self, label: int, features: Tensor) -> None:
+        """Remember a new class by draws, with replacement, of (M, D)."""
+        if label in self.features:
+            raise ValueError(f'the memory already holds class {label}')
+        if features.dim() != 2 or len(features) == 0:
+            raise ValueError(
+                f'expected at least one feature (M, D) of class {label}, got '
+                f'{tuple(features.shape)}')
+        drawn = torch.randint(len(features), (self.size,))
+        self.features[label] = features[drawn.to(features.device)].detach()
+
+    def stacked(self) -> Tensor:
+        """All features, (K, size, D), in the order of :attr:`classes`."""
+        if not self.features:
+            raise ValueError('the memory is empty')
+        return torch.stack([self.features[c] for c in self.classes])
+
+    def replace(self, features: Tensor) -> None:
+        """Take (K, size, D), such as rotated :meth:`stacked`, instead."""
+        if features.shape != self.stacked().shape:
+            raise ValueError(
+                f'expected features {tuple(self.stacked().shape)}, got '
+                f'{tuple(features.shape)}')
+        self.features = dict(zip(self.classes, features.detach(), strict=True))
+
+    def labelled(self) -> tuple[Tensor, Tensor]:
+        """All features (K * size, D) and their classes (K * size,)."""
+        features = self.stacked()
+        labels = torch.tensor(self.classes, device=features.device)
+        return features.flatten(0, 1), labels.repeat_interleave(self.size)
+
+    def to(self, device: torch.device) -> 'FeatureMemory':
+        """Move the features."""
+        self.features = {c: f.to(device) for c, f in self.features.items()}
+        return self
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Plain tensors on the CPU, safe to load with weights_only."""
+        state = dict(
+            size=torch.tensor(self.size), classes=torch.tensor(self.classes))
+        if self.features:
+            state['features'] = self.stacked().cpu()
+        return state
+
+    @classmethod
+    def from_state_dict(cls, state: Mapping[str, Tensor]) -> 'FeatureMemory':
+        """Rebuild a memory from :meth:`state_dict`."""
+        memory = cls(int(state['size']))
+        if 'features' in state:
+            memory.features = dict(
+                zip(state['classes'].tolist(), state['features'],
+                    strict=True))
+        return memory
 
 
 def cayley(skew: Tensor) -> Tensor:
-    r"""Rotation :math:`R = (I - A)(I + A)^{-1}` of a skew matrix A.
+    r"""Rotations :math:`R = (I - A)(I + A)^{-1}` of skew matrices A.
 
-    :math:`I + A` is invertible for every skew A, R is orthogonal with
-    determinant 1, and A = 0 gives the identity.
-
-    Args:
-        skew (Tensor): Skew-symmetric matrices, (..., D, D).
-
-    Returns:
-        Tensor: Rotations, (..., D, D).
+    :math:`I + A` is invertible for every skew A, (..., D, D), R is orthogonal
+    with determinant 1, and A = 0 gives the identity.
     """
     identity = torch.eye(skew.shape[-1], dtype=skew.dtype, device=skew.device)
     # both factors are functions of A, so their order does not matter
@@ -126,9 +222,6 @@ def rotation_loss(rotated: Tensor,
         logits (Tensor): The classifier's of the rotated, (K, B, C).
         classes (Tensor): Channels of the K classes, (K,).
         mix (float): :math:`\lambda`. Defaults to 0.99.
-
-    Returns:
-        Tensor: A scalar.
     """
     labels = classes[:, None].expand(logits.shape[:2])  # (K, B)
     entropy = functional.cross_entropy(
@@ -193,14 +286,6 @@ def pixel_focal(logits: Tensor, labels: Tensor, gamma: float = 2.) -> Tensor:
 
     :math:`-(1 - p_y)^\gamma \log p_y`, averaged over all pixels, void ones
     included (mmseg's is over sigmoids).
-
-    Args:
-        logits (Tensor): (B, C, H, W).
-        labels (Tensor): (B, H, W).
-        gamma (float): Focusing exponent. Defaults to 2.
-
-    Returns:
-        Tensor: A scalar.
     """
     check_labels(logits, labels)
     entropy = functional.cross_entropy(
@@ -226,11 +311,8 @@ def replay_loss(logits: Tensor, old_logits: Tensor, labels: Tensor,
         replayed_labels (Tensor): Its classes, (M,).
         ali (float): Factor of ALI.
         mem (float): Factor of the memory.
-
-    Returns:
-        Tensor: A scalar.
     """
     filled = predicted(old_logits).where(labels == 0, labels)
     replay = functional.cross_entropy(replayed, replayed_labels)
     return (pixel_focal(logits, filled) + mem * replay +
-            ali * adaptive_logit(logits, old_logits, labels))
+            AdaptiveLogitLoss(ali)(logits, old_logits, labels))

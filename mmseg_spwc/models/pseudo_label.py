@@ -2,26 +2,24 @@
 
 After `PLOP <https://arxiv.org/abs/2011.11390>`_. A background pixel takes the
 old model's class if that model is sure enough of it, and is ignored
-otherwise. Sure is an entropy below the median entropy of the class
-(:mod:`~mmseg_spwc.models.entropy_thresholds`) or, more simply, a probability
-above a bound.
+otherwise. Sure is an entropy below the median entropy of the class or, more
+simply, a probability above a bound.
 
-``compat='plop'`` computes entropies, medians and factors as the published
-code does; there an image without background loses its whole loss.
+``compat='plop'`` computes what the published code does: the entropy is
+averaged, not summed, over classes and divided by ln C_old and by ln C_cur, so
+that it never exceeds 1 / (C_old ln C_cur); the search of the median counts
+bin indices in place of pixels, and may accept everything; and an image
+without background loses its whole loss.
 """
+import math
+
 import torch
 from torch import Tensor
 
 from mmseg_spwc.labels import VOID
 from mmseg_spwc.utils.options import is_number
 
-from .entropy_thresholds import (
-    EntropyThresholds,
-    check_compat,
-    check_pixels,
-    normalised_entropy,
-    predicted,
-)
+from .taps import OldPass, predicted
 
 
 def pseudo_labels(old_logits: Tensor,
@@ -30,7 +28,7 @@ def pseudo_labels(old_logits: Tensor,
                   thresholds: Tensor | None = None,
                   confidence: float | None = None,
                   compat: str | None = None,
-                  ignore_index: int = VOID) -> tuple[Tensor, Tensor]:
+                  classes: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Label the background with the old model's predictions.
 
     A prediction counts where its entropy is below its class's threshold, or
@@ -44,26 +42,30 @@ def pseudo_labels(old_logits: Tensor,
             :meth:`EntropyThresholds.thresholds`. Defaults to None.
         confidence (float, optional): A probability. Defaults to None.
         compat (str, optional): 'plop' for the published form.
-        ignore_index (int): Label of rejected pixels. Defaults to 255.
+        classes (Tensor, optional): The old model's, if they are known.
 
     Returns:
-        tuple[Tensor, Tensor]: New labels (B, H, W) and the accepted share of
-        each image's background (B,); without any, 1, or 0 as published.
+        tuple[Tensor, Tensor]: New labels (B, H, W), ``VOID`` where the old
+        model is not sure, and the accepted share of each image's background
+        (B,); without any, 1, or 0 as published.
     """
-    check_compat(compat)
-    check_pixels(old_logits, labels, num_old)
+    _check_compat(compat)
+    _check_pixels(old_logits, labels, num_old)
     if (thresholds is None) == (confidence is None):
         raise ValueError('give either thresholds or confidence')
-    classes = predicted(old_logits)  # (B, H, W)
+    if classes is None:
+        classes = predicted(old_logits)  # (B, H, W)
     if confidence is not None:
         sure = old_logits.float().softmax(dim=1).amax(dim=1) > confidence
     else:
         entropy = normalised_entropy(old_logits, len(thresholds), compat)
         sure = entropy < thresholds.to(entropy)[classes]
     background = labels < num_old
-    candidates = classes.where(sure, ignore_index)
-    share = _accepted_share(background & sure, background, compat)
-    return candidates.where(background, labels), share
+    total = background.sum(dim=(1, 2)).float()  # (B,)
+    kept = (background & sure).sum(dim=(1, 2)).float()
+    share = (kept / total).where(total > 0, 1) if compat is None else \
+        kept / (total + 1e-6)
+    return classes.where(sure, VOID).where(background, labels), share
 
 
 class PseudoLabeller:
@@ -95,6 +97,7 @@ class PseudoLabeller:
             if not is_number(share) or not 0 <= share <= 1:
                 raise ValueError(f'pseudo_label.{name} is {share!r}: give a '
                                  'number from 0 to 1.')
+        _check_compat(compat)
         self.confidence = confidence
         self.portion = portion
         self.floor = floor
@@ -107,16 +110,15 @@ class PseudoLabeller:
         return self.confidence is None and self.thresholds is None
 
     def histogram(self, num_classes: int,
-                  device: torch.device) -> EntropyThresholds:
+                  device: torch.device) -> 'EntropyThresholds':
         """Return the empty histogram that thresholds are read from."""
         return EntropyThresholds(
             num_classes, compat=self.compat, device=device)
 
-    def set_thresholds(self, entropies: EntropyThresholds) -> None:
+    def set_thresholds(self, entropies: 'EntropyThresholds') -> None:
         self.thresholds = entropies.thresholds(self.floor, self.portion)
 
-    def __call__(self, old_logits: Tensor, labels: Tensor,
-                 num_old: int) -> tuple:
+    def __call__(self, old: OldPass, labels: Tensor, num_old: int) -> tuple:
         """Return new labels (B, H, W) and the images' weights (B,) or None.
         """
         if self.needs_thresholds:
@@ -125,15 +127,139 @@ class PseudoLabeller:
                 "hooks=dict(pseudo_label=dict(type='mmseg_spwc."
                 "PseudoLabelHook')) to the method.")
         labels, share = pseudo_labels(
-            old_logits, labels, num_old, self.thresholds, self.confidence,
-            self.compat)
+            old.logits, labels, num_old, self.thresholds, self.confidence,
+            self.compat, old.classes)
         return labels, share if self.adaptive else None
 
 
-def _accepted_share(accepted: Tensor, background: Tensor,
-                    compat: str | None) -> Tensor:
-    total = background.sum(dim=(1, 2)).float()  # (B,)
-    kept = accepted.sum(dim=(1, 2)).float()
+class EntropyThresholds:
+    """Median entropy of every class that the old model predicts.
+
+    One pass over the training images fills a histogram; with several
+    processes, sum ``histogram`` over them before reading thresholds::
+
+        entropies = EntropyThresholds(num_classes)
+        for images, labels in loader:
+            entropies.update(old_model(images), labels, num_old)
+        thresholds = entropies.thresholds()
+
+    Args:
+        num_classes (int): C_cur, all classes seen so far with background.
+        bins (int): Bins of [0, 1]. Defaults to 100.
+        compat (str, optional): 'plop' for the published form. Defaults to
+            None.
+        device (torch.device | str, optional): Where the histogram lives.
+            Defaults to None, for the CPU.
+
+    Attributes:
+        histogram (Tensor): (C_cur, bins), long, pixels by predicted class
+            and entropy.
+    """
+
+    def __init__(self,
+                 num_classes: int,
+                 bins: int = 100,
+                 compat: str | None = None,
+                 device: torch.device | str | None = None) -> None:
+        _check_compat(compat)
+        self.compat = compat
+        self.histogram = torch.zeros(
+            num_classes, bins, dtype=torch.long, device=device)
+
+    @torch.no_grad()
+    def update(self, old_logits: Tensor, labels: Tensor,
+               num_old: int) -> None:
+        """Count the background pixels, labelled below ``num_old``."""
+        _check_pixels(old_logits, labels, num_old)
+        num_classes, num_bins = self.histogram.shape
+        background = labels < num_old
+        entropy = normalised_entropy(
+            old_logits, num_classes, self.compat)[background]
+        bins = (entropy * num_bins).long().clamp(max=num_bins - 1)
+        cells = predicted(old_logits)[background] * num_bins + bins
+        counts = cells.bincount(minlength=self.histogram.numel())
+        self.histogram += counts.to(self.histogram.device).view_as(
+            self.histogram)
+
+    def thresholds(self,
+                   floor: float = 0.001,
+                   portion: float = 0.5) -> Tensor:
+        """Entropy (C_cur,) below which a portion of each class's pixels lies.
+
+        ``floor`` is the least, and that of a class never predicted.
+        """
+        if not 0 <= portion <= 1:
+            raise ValueError(f'portion must lie in [0, 1], got {portion}')
+        quantile = _QUANTILES[self.compat](self.histogram, portion)
+        seen = self.histogram.sum(dim=1) > 0
+        return quantile.where(seen, floor).clamp(min=floor)
+
+
+def normalised_entropy(old_logits: Tensor,
+                       num_classes: int,
+                       compat: str | None = None) -> Tensor:
+    """Entropy (B, H, W) of the old softmax, 0 for certain, 1 for uniform.
+
+    ``num_classes``, C_cur, is needed by the published form only.
+    """
+    num_old = old_logits.shape[1]
+    log_prob = old_logits.float().log_softmax(dim=1)
+    prob = log_prob.exp()
+    if num_old == 1:
+        return torch.zeros_like(prob[:, 0])
     if compat is None:
-        return (kept / total).where(total > 0, 1)
-    return kept / (total + 1e-6)
+        entropy = -(prob * log_prob).sum(dim=1) / math.log(num_old)
+        return entropy.clamp(0, 1)
+    entropy = -(prob * (prob + 1e-8).log()).mean(dim=1)
+    return entropy / math.log(num_old) / math.log(num_classes)
+
+
+def histogram_quantile(histogram: Tensor, portion: float) -> Tensor:
+    """Quantile (C,) of counts (C, bins) over [0, 1], NaN for an empty row.
+
+    Counts are spread evenly inside a bin.
+    """
+    counts = histogram.double()
+    target = portion * counts.sum(dim=1, keepdim=True)  # (C, 1)
+    reached = (counts.cumsum(dim=1) >= target) & (counts > 0)
+    first = reached.int().argmax(dim=1, keepdim=True)  # (C, 1)
+    below = (counts.cumsum(dim=1) - counts).gather(1, first)
+    inside = (target - below) / counts.gather(1, first)
+    return ((first + inside) / histogram.shape[1]).squeeze(1).float()
+
+
+def plop_quantile(histogram: Tensor, portion: float) -> Tensor:
+    """The published search, which adds up bin indices in place of counts.
+
+    Infinite where no bin fits and the last is empty.
+    """
+    counts = histogram.double()
+    target = portion * counts.sum(dim=1, keepdim=True)  # (C, 1)
+    index = torch.arange(counts.shape[1], device=counts.device)
+    passed = index.cumsum(0) - index
+    fits = (passed <= target) & (target <= passed + counts)
+    # a search without success ends at the last bin, its index added too
+    fails = ~fits.any(dim=1, keepdim=True)
+    first = fits.int().argmax(dim=1, keepdim=True)
+    first = first.masked_fill(fails, len(index) - 1)
+    passed = passed[first].where(~fails, index.sum())
+    inside = (target - passed) / counts.gather(1, first)
+    return ((first + inside) / len(index)).squeeze(1).float()
+
+
+_QUANTILES = {None: histogram_quantile, 'plop': plop_quantile}
+
+
+def _check_compat(compat: str | None) -> None:
+    if compat not in _QUANTILES:
+        raise ValueError(f"compat must be None or 'plop', got {compat!r}")
+
+
+def _check_pixels(old_logits: Tensor, labels: Tensor, num_old: int) -> None:
+    """Check that the old model saw every pixel that has a label."""
+    if (old_logits.dim() != 4 or labels.shape != old_logits[:, 0].shape
+            or old_logits.shape[1] != num_old):
+        raise ValueError(
+            f'expected old logits (B, {num_old}, H, W) upsampled to labels '
+            f'(B, H, W), got {tuple(old_logits.shape)} and '
+            f'{tuple(labels.shape)}')

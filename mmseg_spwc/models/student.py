@@ -9,6 +9,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from mmseg_spwc.registry import MODELS
 from mmseg_spwc.utils.options import check_options, regular_expression
 
+from .quantities import of_teacher
 from .rc import (
     add_branches,
     check_init,
@@ -23,17 +24,17 @@ class Student:
 
     A mixin in front of a segmentor or classifier. The network says how its
     classifier grows (:meth:`grow`, :meth:`initialise_new`, :meth:`is_new`)
-    and computes, in ``loss``, a dict with the quantities of a batch that it
-    ``provides``. A loss names those it needs as the arguments of its
-    ``forward``, as a test names its fixtures::
+    and computes, in ``loss``, the :mod:`~mmseg_spwc.models.quantities` of a
+    batch. A loss names those it needs as the arguments of its ``forward``, as
+    a test names its fixtures::
 
         class UnbiasedDistillationLoss(nn.Module):
             def forward(self, logits, old_logits): ...
 
     The teacher is the model of the step before; there is none, and no forward
-    pass of it, unless a loss names something ``old_``. It is a plain
-    attribute: outside ``state_dict`` and the optimiser, always in eval mode,
-    and moved together with the student.
+    pass of it, unless a loss asks for it. It is a plain attribute: outside
+    ``state_dict`` and the optimiser, always in eval mode, and moved together
+    with the student.
 
     Args:
         channels (Sequence[int]): Output channels of each step so far.
@@ -47,7 +48,7 @@ class Student:
         **kwargs: Those of the network.
     """
 
-    provides: tuple[str, ...] = ()
+    quantities: type  # of a batch: a TypedDict of models/quantities.py
     teacher: nn.Module | None = None
 
     def __init__(self,
@@ -129,8 +130,7 @@ class Student:
     @property
     def needs_teacher(self) -> bool:
         """Whether a loss asks for the previous model."""
-        return any(self.asks_for(name) for name in self.provides
-                   if name.startswith('old_'))
+        return any(self.asks_for(name) for name in of_teacher(self.quantities))
 
     def set_teacher(self, teacher: nn.Module) -> None:
         """Take a copy of the previous model as the frozen teacher."""
@@ -165,11 +165,7 @@ class Student:
         return loss(**{name: batch[name] for name in self.arguments_of(loss)})
 
     def named_losses(self, batch: Mapping) -> dict:
-        """Compute every loss: ``loss_NAME``, or the names it gives itself.
-
-        Args:
-            batch (Mapping): The quantities of a batch, by name.
-        """
+        """Compute every loss: ``loss_NAME``, or the names it gives itself."""
         values = {}
         for name, loss in self.losses.items():
             value = self.call(loss, batch)
@@ -181,14 +177,15 @@ class Student:
 @functools.cache
 def _arguments(loss: type, student: type) -> tuple:
     """What a loss is given; a default stands for what there is not."""
-    parameters = tuple(inspect.signature(loss.forward).parameters.values())
+    known = student.quantities.__annotations__
+    itself, *parameters = inspect.signature(loss.forward).parameters.values()
     names = []
-    for parameter in parameters[1:]:
-        if parameter.name in student.provides:
+    for parameter in parameters:
+        if parameter.name in known:
             names.append(parameter.name)
         elif parameter.default is parameter.empty:
             raise TypeError(
                 f'{loss.__name__}.forward asks for {parameter.name!r}, which '
                 f'a {student.__name__} does not provide; known are '
-                f'{", ".join(student.provides)}.')
+                f'{", ".join(known)}.')
     return tuple(names)

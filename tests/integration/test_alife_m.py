@@ -9,14 +9,12 @@ from mmengine.runner import Runner
 from mmseg_spwc.engine import ContinualRunner, sequence
 from mmseg_spwc.engine.checkpoint import load_step
 from mmseg_spwc.engine.hooks import FeatureReplayHook
-from mmseg_spwc.engine.hooks.feature_replay_hook import (
-    read_memory,
-    write_memory,
-)
+from mmseg_spwc.engine.hooks.feature_replay_hook import read_memory
 from mmseg_spwc.engine.step_config import step_config
 from mmseg_spwc.errors import ConfigError
-from mmseg_spwc.models.feature_memory import FeatureMemory
+from mmseg_spwc.models.feature_replay import FeatureMemory
 from mmseg_spwc.scenario import get_scenario
+from mmseg_spwc.utils.files import write_tensors
 
 METHODS = Path('configs/_base_/methods')
 HOOK = 'method.every.hooks.feature_replay'
@@ -117,11 +115,11 @@ def test_a_memory_that_does_not_fit_is_explained(tmp_path):
     with pytest.raises(ConfigError, match='Train step 0 with this method'):
         read_memory(path, 3)
     memory = FeatureMemory(3)
-    write_memory(memory, path)
+    write_tensors(path, memory.state_dict())
     with pytest.raises(ConfigError, match='Lower min_region'):
         read_memory(path, 3)
     memory.add(1, torch.ones(2, 4))
-    write_memory(memory, path)
+    write_tensors(path, memory.state_dict())
     with pytest.raises(ConfigError, match='memory_size is 5'):
         read_memory(path, 5)
     assert torch.equal(read_memory(path, 3).stacked(), torch.ones(1, 3, 4))

@@ -14,7 +14,7 @@ from mmengine.optim import build_optim_wrapper
 
 from mmseg_spwc.engine import step_config
 from mmseg_spwc.engine.step_config import scenario_of
-from mmseg_spwc.models.growing_classifier import GrowingClassifier
+from mmseg_spwc.models.growing import GrowingClassifier
 from mmseg_spwc.registry import MODELS
 
 LEAF = Path(__file__).parents[2] / 'configs/rcil' / (

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pixel_parts import draw, entropy_of
 
-from mmseg_spwc.models.entropy_thresholds import (
+from mmseg_spwc.models.pseudo_label import (
     EntropyThresholds,
     histogram_quantile,
     normalised_entropy,
     plop_quantile,
-    predicted,
 )
+from mmseg_spwc.models.taps import predicted
 
 
 def test_the_largest_logit_is_predicted_and_the_first_of_equals():

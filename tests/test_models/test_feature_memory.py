@@ -4,7 +4,7 @@ import io
 import pytest
 import torch
 
-from mmseg_spwc.models.feature_memory import FeatureMemory, region_means
+from mmseg_spwc.models.feature_replay import FeatureMemory, region_means
 
 
 def means_by_loops(features, labels, label, min_region):

@@ -12,8 +12,7 @@ from mmseg.models.decode_heads import (ASPPHead, FCNHead, SegformerHead,
 from torch import nn
 
 from mmseg_spwc.models.decode_heads import DeepLabV3CSSHead
-from mmseg_spwc.models.growing_classifier import (POLICIES, GrowingClassifier,
-                                                  grow_head)
+from mmseg_spwc.models.growing import GrowingClassifier, grow_head
 
 steps = st.tuples(
     st.integers(1, 5), st.lists(st.integers(0, 3), max_size=4)).map(
@@ -47,7 +46,7 @@ def test_a_domain_step_adds_no_parameter():
         3, (19, 0, 0))
     assert after.state_dict().keys() == before.state_dict().keys()
     after.load_state_dict(before.state_dict())
-    for policy in POLICIES:
+    for policy in GrowingClassifier.policies:
         share = 0.1 if policy == 'share' else None
         after.initialise_new(policy, share=share)
     for key, value in before.state_dict().items():

@@ -15,11 +15,7 @@ from mmpretrain.models.heads import (
 )
 from torch import nn
 
-from mmseg_spwc.models.growing_linear import (
-    POLICIES,
-    GrowingLinear,
-    grow_linear,
-)
+from mmseg_spwc.models.growing import GrowingLinear, grow_linear
 
 LOSS = dict(type='mmpretrain.CrossEntropyLoss')
 
@@ -64,7 +60,7 @@ def test_a_step_keeps_the_parameters_of_the_steps_before():
 
 
 @pytest.mark.parametrize('channels', [(4, ), (4, 0, 0)])
-@pytest.mark.parametrize('policy', sorted(POLICIES))
+@pytest.mark.parametrize('policy', GrowingLinear.policies)
 def test_without_new_channels_nothing_is_initialised(channels, policy):
     grown = GrowingLinear(3, channels)
     before = [p.clone() for p in grown.parameters()]
@@ -73,7 +69,7 @@ def test_without_new_channels_nothing_is_initialised(channels, policy):
 
 
 @settings(deadline=None, max_examples=20)
-@given(steps, st.integers(1, 4), st.sampled_from(sorted(POLICIES)))
+@given(steps, st.integers(1, 4), st.sampled_from(GrowingLinear.policies))
 def test_policies_touch_the_new_channels_only(channels, added, policy):
     grown = GrowingLinear(3, (*channels, added))
     before = [p.clone() for p in grown.parameters()]

@@ -3,8 +3,7 @@ import pytest
 import torch
 from pixel_parts import draw, entropy_of
 
-from mmseg_spwc.models.entropy_thresholds import EntropyThresholds
-from mmseg_spwc.models.pseudo_label import pseudo_labels
+from mmseg_spwc.models.pseudo_label import EntropyThresholds, pseudo_labels
 
 
 @pytest.mark.parametrize('compat', [None, 'plop'])

@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mmseg_spwc.labels import VOID
-from mmseg_spwc.models.growing_classifier import GrowingClassifier
+from mmseg_spwc.models.growing import GrowingClassifier
 from mmseg_spwc.models.losses import (
     UnbiasedCrossEntropyLoss,
     UnbiasedDistillationLoss,

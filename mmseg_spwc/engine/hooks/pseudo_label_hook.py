@@ -38,7 +38,8 @@ class PseudoLabelHook(Hook):
         for batch in track(batches, len(loader), 'pseudo labels'):
             batch = student.data_preprocessor(batch, training=True)
             labels = labels_of(batch['data_samples'])
-            logits = student.teacher.tapped_forward(batch['inputs']).logits
+            logits = student.teacher.tapped_forward(
+                batch['inputs']).features.logits
             entropies.update(
                 student.upsample(logits, labels.shape[1:]), labels,
                 sum(student.channels[:-1]))

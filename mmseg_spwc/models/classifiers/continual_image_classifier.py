@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from mmseg_spwc.registry import MODELS
 from mmseg_spwc.structures import BatchSamples
 
-from ..growing_linear import GrowingLinear, grow_linear
+from ..growing import GrowingLinear, grow_linear
+from ..quantities import ClassifierQuantities
 from ..student import Student
 
 Samples = BatchSamples | Sequence[DataSample]
@@ -23,17 +24,8 @@ class ContinualImageClassifier(Student, ImageClassifier):
     Backbone, neck and head are those of an ordinary mmpretrain config; the
     head's last layer becomes one linear layer a step. The losses are named
     parts of the config; each asks for what it needs, by name, of
-
-    - ``features``: what the last layer reads, (B, D);
-    - ``logits``: those of all heads, (B, C);
-    - ``old_logits``: the previous model's of its heads, (B, C_old);
-    - ``labels``: channels, counted over the layers of all steps, (B,);
-    - ``mask``: channels that compete for an image, (B, C), None for all;
-    - ``old_heads``: first channel and size of each earlier head;
-    - ``num_old_tasks``: tasks before this step's;
-    - ``num_new``, ``num_old``: channels of this step and of those before.
-
-    For the teacher see :class:`~mmseg_spwc.models.student.Student`.
+    :class:`~mmseg_spwc.models.quantities.ClassifierQuantities`. For the
+    teacher see :class:`~mmseg_spwc.models.student.Student`.
 
     Args:
         channels (Sequence[int]): Output channels of each step so far.
@@ -54,8 +46,7 @@ class ContinualImageClassifier(Student, ImageClassifier):
         **kwargs: Those of mmpretrain's ``ImageClassifier``.
     """
 
-    provides = ('features', 'logits', 'old_logits', 'labels', 'mask',
-                'old_heads', 'num_old_tasks', 'num_new', 'num_old')
+    quantities = ClassifierQuantities
 
     def __init__(self,
                  *args,
@@ -141,7 +132,7 @@ class ContinualImageClassifier(Student, ImageClassifier):
     def loss(self, inputs: Tensor, data_samples: Samples) -> dict:
         """Compute every loss of the step, and the accuracy in percent."""
         features = self.pre_logits(inputs)
-        batch = dict(
+        batch = ClassifierQuantities(
             features=features,
             logits=self.classifier.fused(features),
             labels=labels_of(data_samples),

@@ -1,12 +1,23 @@
-"""LwF's knowledge distillation among the old classes."""
-from torch import Tensor, nn
+"""Losses that compare logits with those of the previous model.
+
+``old_logits`` are taken as constants. Losses of pixels read logits
+(B, C_cur, H, W) and old ones (B, C_old, H, W).
+"""
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
 
 from mmseg_spwc.registry import MODELS
 
-from .common import (
+from .base import (
+    Loss,
+    check_labels,
     check_old_logits,
     full_precision,
     mean_over_pixels,
+    mean_where,
     positive_temperature,
 )
 
@@ -14,21 +25,7 @@ from .common import (
 def distillation_map(logits: Tensor,
                      old_logits: Tensor,
                      temperature: float = 1.0) -> Tensor:
-    r"""Distillation of every pixel.
-
-    With :math:`q` the old model's softmax and :math:`p` the new model's
-    softmax restricted to the old channels, both at temperature T, it is
-    :math:`-\frac{T^2}{C_{old}} \sum_{c < C_{old}} q_c \log p_c`. The factor
-    :math:`T^2` keeps the size of the gradient.
-
-    Args:
-        logits (Tensor): (B, C_cur, H, W).
-        old_logits (Tensor): (B, C_old, H, W), taken as constants.
-        temperature (float): T. Defaults to 1.0.
-
-    Returns:
-        Tensor: (B, H, W).
-    """
+    """LwF's distillation of every pixel, (B, H, W)."""
     check_old_logits(logits, old_logits)
     num_old = old_logits.shape[1]
     target = (old_logits.detach() / temperature).softmax(dim=1)
@@ -37,20 +34,15 @@ def distillation_map(logits: Tensor,
     return temperature**2 / num_old * loss
 
 
-@full_precision
-def distillation(logits: Tensor,
-                 old_logits: Tensor,
-                 temperature: float = 1.0,
-                 old_weight: Tensor | None = None) -> Tensor:
-    """Mean of :func:`distillation_map` over all pixels, a scalar."""
-    return mean_over_pixels(
-        distillation_map(logits, old_logits, temperature), old_weight)
-
-
 @MODELS.register_module()
-class DistillationLoss(nn.Module):
-    """Knowledge distillation of
-    `LwF <https://arxiv.org/abs/1606.09282>`_; the usual weight is 100.
+class DistillationLoss(Loss):
+    r"""Knowledge distillation of `LwF <https://arxiv.org/abs/1606.09282>`_
+    for pixels; the usual weight is 100.
+
+    With :math:`q` the old model's softmax and :math:`p` the new model's
+    softmax restricted to the old channels, both at temperature T, it is the
+    mean over all pixels of :math:`-\frac{T^2}{C_{old}} \sum_{c < C_{old}} q_c
+    \log p_c`. The factor :math:`T^2` keeps the size of the gradient.
 
     Args:
         temperature (float): Softens both distributions. Defaults to 1.0.
@@ -60,14 +52,163 @@ class DistillationLoss(nn.Module):
     def __init__(self,
                  temperature: float = 1.0,
                  loss_weight: float = 1.0) -> None:
-        super().__init__()
+        super().__init__(loss_weight)
         self.temperature = positive_temperature(temperature)
-        self.loss_weight = loss_weight
 
+    @full_precision
     def forward(self,
                 logits: Tensor,
                 old_logits: Tensor,
                 old_weight: Tensor | None = None) -> Tensor:
-        """See :func:`distillation_map`."""
-        return self.loss_weight * distillation(
-            logits, old_logits, self.temperature, old_weight)
+        loss = distillation_map(logits, old_logits, self.temperature)
+        return self.loss_weight * mean_over_pixels(loss, old_weight)
+
+
+@MODELS.register_module()
+class UnbiasedDistillationLoss(Loss):
+    r"""Unbiased distillation of `MiB <https://arxiv.org/abs/2002.00718>`_;
+    the usual weight is 10, and 100 in RCIL and in steps of one class.
+
+    With :math:`q` the old model's softmax and :math:`p` the new model's
+    softmax over all :math:`C_{cur}` classes, it is the mean over all pixels
+    of :math:`-\frac{1}{C_{old}} [q_0 \log(p_0 + \sum_{c \ge C_{old}} p_c) +
+    \sum_{1 \le c < C_{old}} q_c \log p_c]`. Without a new class it equals
+    LwF's distillation.
+
+    Args:
+        loss_weight (float): Factor of the loss. Defaults to 1.0.
+    """
+
+    @full_precision
+    def forward(self,
+                logits: Tensor,
+                old_logits: Tensor,
+                old_weight: Tensor | None = None) -> Tensor:
+        check_old_logits(logits, old_logits)
+        num_old = old_logits.shape[1]
+        target = old_logits.detach().softmax(dim=1)
+        # one split: each slice would fill a whole gradient with zeros
+        background, others, new = logits.log_softmax(dim=1).split(
+            [1, num_old - 1, logits.shape[1] - num_old], dim=1)
+        joined = torch.cat([background, new], dim=1).logsumexp(dim=1)
+        loss = -target[:, 0] * joined - (target[:, 1:] * others).sum(dim=1)
+        return self.loss_weight * (
+            mean_over_pixels(loss, old_weight) / num_old)
+
+
+@MODELS.register_module()
+class BCEDistillationLoss(Loss):
+    r"""Distillation loss of LwF-MC, after
+    `iCaRL <https://arxiv.org/abs/1611.07725>`_; the usual weight is 10.
+
+    :math:`\sum_{c < C_{old}} BCE(z_c, \sigma(z^{old}_c))`, averaged over all
+    pixels, whatever their label.
+
+    Args:
+        loss_weight (float): Factor of the loss. Defaults to 1.0.
+    """
+
+    @full_precision
+    def forward(self, logits: Tensor, old_logits: Tensor) -> Tensor:
+        check_old_logits(logits, old_logits)
+        num_old = old_logits.shape[1]
+        loss = F.binary_cross_entropy_with_logits(
+            logits[:, :num_old], old_logits.detach().sigmoid())
+        return self.loss_weight * (num_old * loss)
+
+
+@MODELS.register_module()
+class AlifeDistillationLoss(Loss):
+    """LwF's distillation on the pixels not labelled 0, which the adaptive
+    logit regulariser of `ALIFE <https://arxiv.org/abs/2210.06816>`_ leaves
+    out.
+
+    Ignored pixels count as well: the old model's opinion needs no label.
+
+    Args:
+        loss_weight (float): Factor of the loss. Defaults to 1.0.
+    """
+
+    @full_precision
+    def forward(self, logits: Tensor, old_logits: Tensor,
+                labels: Tensor) -> Tensor:
+        check_labels(logits, labels)
+        return self.loss_weight * mean_where(
+            distillation_map(logits, old_logits), labels != 0)
+
+
+@MODELS.register_module()
+class AdaptiveLogitLoss(Loss):
+    r"""Adaptive logit regulariser (ALI) of
+    `ALIFE <https://arxiv.org/abs/2210.06816>`_.
+
+    With :math:`q` the old model's softmax, padded with zeros for the new
+    classes, it is the mean over pixels labelled 0 of
+    :math:`\log \sum_c e^{z_c} - \sum_{c < C_{old}} q_c z_c`.
+
+    Args:
+        loss_weight (float): Factor of the loss. Defaults to 1.0.
+    """
+
+    @full_precision
+    def forward(self, logits: Tensor, old_logits: Tensor,
+                labels: Tensor) -> Tensor:
+        check_labels(logits, labels)
+        check_old_logits(logits, old_logits)
+        target = old_logits.detach().softmax(dim=1)
+        expected = (target * logits[:, :old_logits.shape[1]]).sum(dim=1)
+        return self.loss_weight * mean_where(
+            logits.logsumexp(dim=1) - expected, labels == 0)
+
+
+@MODELS.register_module()
+class HeadDistillationLoss(Loss):
+    r"""Knowledge distillation of `LwF <https://arxiv.org/abs/1606.09282>`_
+    for image classifiers, summed over the old heads.
+
+    With :math:`q^h` and :math:`p^h` the old and the new model's softmax at
+    temperature T over the channels of head h, it is
+    :math:`-\sum_h \frac1B \sum_b \sum_{c \in h} q^h_{bc} \log p^h_{bc}`.
+
+    Args:
+        temperature (float): T, softens both distributions. Defaults to 2.0.
+        loss_weight (float): Factor of the loss. Defaults to 1.0.
+        scale_by_tasks (bool): Multiply by the number of earlier tasks. For
+            tasks that share one head (domain-incremental learning), which
+            then counts as often as separate heads would. Defaults to False.
+        t_squared (bool): Multiply by :math:`T^2`, which keeps the size of
+            the gradient. Defaults to False, as in LwF.
+    """
+
+    def __init__(self,
+                 temperature: float = 2.0,
+                 loss_weight: float = 1.0,
+                 scale_by_tasks: bool = False,
+                 t_squared: bool = False) -> None:
+        super().__init__(loss_weight)
+        self.temperature = positive_temperature(temperature)
+        self.scale_by_tasks = scale_by_tasks
+        self.t_squared = t_squared
+
+    @full_precision
+    def forward(self, logits: Tensor, old_logits: Tensor,
+                old_heads: Sequence[tuple[int, int]],
+                num_old_tasks: int) -> Tensor:
+        num_old = old_logits.shape[1]
+        sizes = [size for _, size in old_heads]
+        if sum(sizes) != num_old or logits.shape[1] < num_old:
+            raise ValueError(
+                f'The old heads have {sum(sizes)} channels, the previous '
+                f'model {num_old} and the current one {logits.shape[1]}: the '
+                'heads must be those of the previous model, and all of them '
+                'be kept.')
+        factor = self.loss_weight
+        if self.scale_by_tasks:
+            factor = factor * num_old_tasks
+        if self.t_squared:
+            factor = factor * self.temperature**2
+        new = (logits[:, :num_old] / self.temperature).split(sizes, dim=1)
+        old = (old_logits.detach() / self.temperature).split(sizes, dim=1)
+        return factor * sum(
+            F.cross_entropy(p, q.softmax(1))
+            for p, q in zip(new, old, strict=True))

@@ -23,10 +23,18 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from .feature_maps import image_norm
-
 # up to here products of pixels take less time than those of rows
 FEW_PIXELS = 200
+
+
+def image_norm(x: Tensor) -> Tensor:
+    """L2 norm (B,) of every image, with a gradient of zero where it is zero.
+
+    Taken channel by channel first: one float32 sum over a whole map is only
+    good to about 1e-5.
+    """
+    norms = torch.linalg.vector_norm(x.flatten(2), dim=2)  # (B, C)
+    return torch.linalg.vector_norm(norms, dim=1)
 
 
 def box_norm(delta: Tensor, windows: Sequence[int]) -> Tensor:
@@ -36,12 +44,7 @@ def box_norm(delta: Tensor, windows: Sequence[int]) -> Tensor:
     stride=1, padding=k // 2)``, with the padding counted. The padded map is
     never smaller than the window, so every window counts for every map.
 
-    Args:
-        delta (Tensor): (B, C, H, W).
-        windows (Sequence[int]): Window sides k.
-
-    Returns:
-        Tensor: (B,), with a gradient of zero where the norm is zero.
+    Returns (B,), with a gradient of zero where the norm is zero.
     """
     return _BoxNorm.apply(delta, tuple(windows))
 
@@ -98,16 +101,7 @@ def _by_pixels(delta: Tensor, windows: tuple) -> tuple[Tensor, Tensor]:
 @functools.lru_cache(maxsize=256)
 def box_gram(size: int, window: int, device: torch.device,
              dtype: torch.dtype) -> Tensor:
-    """Return G = P^T P of the box filter along one side.
-
-    Args:
-        size (int): Length n of the side.
-        window (int): k; padding is k // 2.
-        device (torch.device): Where the matrix lives.
-        dtype (torch.dtype): Its type.
-
-    Returns:
-        Tensor: (n, n), the same object for the same arguments.
+    """Return G = P^T P (n, n) of the box filter along a side of length n.
     """
     with torch.inference_mode(False), torch.no_grad():
         starts = torch.arange(-(window // 2), size - (window - 1) // 2)
@@ -120,17 +114,7 @@ def box_gram(size: int, window: int, device: torch.device,
 @functools.lru_cache(maxsize=64)
 def pixel_grams(height: int, width: int, windows: tuple,
                 device: torch.device, dtype: torch.dtype) -> Tensor:
-    """Return K = G_h (x) G_w of every window, one a row.
-
-    Args:
-        height (int): H of the map.
-        width (int): W of the map; P = H W.
-        windows (tuple[int]): Window sides.
-        device (torch.device): Where the matrices live.
-        dtype (torch.dtype): Their type.
-
-    Returns:
-        Tensor: (number of windows, P P).
+    """Return K = G_h (x) G_w of every window, (windows, P P) with P = H W.
     """
     with torch.inference_mode(False), torch.no_grad():
         return torch.stack([
@@ -140,13 +124,8 @@ def pixel_grams(height: int, width: int, windows: tuple,
 
 
 def channel_norm(delta: Tensor) -> Tensor:
-    """Norm of the mean over 3 channels, stride 1, zeros around.
-
-    Args:
-        delta (Tensor): (B, C, H, W).
-
-    Returns:
-        Tensor: (B,), with a gradient of zero where the norm is zero.
+    """Norm (B,) of the mean over 3 channels, stride 1, zeros around; its
+    gradient is zero where the norm is zero.
     """
     return _ChannelNorm.apply(delta)
 

@@ -5,17 +5,17 @@ import torch
 from mmseg.models import EncoderDecoder
 from mmseg.models.utils import resize
 from torch import Tensor, nn
+from torch.nn import functional
 
 from mmseg_spwc.labels import NOT_COUNTED, VOID
 from mmseg_spwc.registry import MODELS
 from mmseg_spwc.utils.options import check_options
 
-from ..entropy_thresholds import predicted
-from ..growing_classifier import grow_head
+from ..growing import grow_head
 from ..pseudo_label import PseudoLabeller
+from ..quantities import SegmentorQuantities
 from ..student import Student
-from ..taps import TappedOutputs, tapped_pass
-from .training_scores import background_kept, pixel_accuracy
+from ..taps import OldPass, TappedOutputs, tapped_pass
 
 PRIORITY_ON = ('pixel', 'distillation', 'both')
 
@@ -27,17 +27,8 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
     Backbone, neck and heads are those of an ordinary mmseg config. Every
     head's 1x1 classifier becomes one 1x1 convolution a step. The losses are
     named parts of the config; each asks for what it needs, by name, of
-
-    - ``logits``, at label size, (B, C, H, W);
-    - ``features``: maps of the stages, of the decoder, and the small logits;
-    - ``stages``: what the heads read;
-    - ``old_logits``, ``old_features``: the same of the previous model;
-    - ``labels``: channels of the pixels, pseudo labels included, (B, H, W);
-    - ``pixel_weight``: of every pixel's loss, (B, H, W), or None for ones;
-    - ``old_weight``: of every pixel's distillation, likewise;
-    - ``num_new``, ``num_old``: channels of this step and of those before.
-
-    For the teacher see :class:`~mmseg_spwc.models.student.Student`.
+    :class:`~mmseg_spwc.models.quantities.SegmentorQuantities`. For the
+    teacher see :class:`~mmseg_spwc.models.student.Student`.
 
     Args:
         channels (Sequence[int]): Output channels of each step so far.
@@ -61,13 +52,13 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
             and GPUs in half precision, compute faster. Rounding differs.
             Defaults to False.
         teacher_dtype (str, optional): Precision of the teacher, such as
-            'bfloat16', half as dear and good to two digits. Defaults to
-            None, for that of the student.
+            'bfloat16': about half the time on hardware that computes in it,
+            and accurate to two digits. Defaults to None, for that of the
+            student.
         **kwargs: Those of mmseg's ``EncoderDecoder``.
     """
 
-    provides = ('logits', 'features', 'stages', 'old_logits', 'old_features',
-                'labels', 'pixel_weight', 'old_weight', 'num_new', 'num_old')
+    quantities = SegmentorQuantities
     priority_unit = 'class'  # of the weights that spWC sets
 
     def __init__(self,
@@ -166,13 +157,15 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
         """Compute every loss of the step, and the pixel accuracy."""
         given = labels_of(data_samples)  # (B, H, W)
         outputs = self.tapped_forward(inputs)
+        small = outputs.features.logits
         old = self._teacher_pass(inputs, given.shape[1:])
         labels, factor = self._relabel(given, old)
-        batch = dict(
-            old,
-            logits=self.upsample(outputs.logits, given.shape[1:]),
+        batch = SegmentorQuantities(
+            logits=self.upsample(small, given.shape[1:]),
             features=outputs.features,
             stages=outputs.stages,
+            old_logits=old.logits,
+            old_features=old.features,
             labels=labels,
             pixel_weight=self._weigh(given, old, factor),
             old_weight=self._weigh_old(old),
@@ -184,30 +177,28 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
                 head.forward(outputs.stages), given.shape[1:])
             values[f'loss_aux_{i}'] = head.loss_decode.loss_weight * \
                 self.call(self.losses['pixel'], batch)
-        values['acc_seg'] = pixel_accuracy(outputs.logits, given)
-        if old and self.num_new:
+        values['acc_seg'] = pixel_accuracy(small, given)
+        if old.features and self.num_new:
             values['bg_kept'] = background_kept(
-                outputs.logits, old['old_features'][-1], given)
+                small, old.features.logits, given)
         return values
 
     @torch.no_grad()
-    def _teacher_pass(self, inputs: Tensor, size: Sequence[int]) -> dict:
+    def _teacher_pass(self, inputs: Tensor, size: Sequence[int]) -> OldPass:
         """What the previous model sees, as far as it is needed."""
         if not self.needs_teacher:
-            return {}
-        outputs = self.required_teacher().tapped_forward(inputs)
-        old = dict(old_features=outputs.features)
-        if self._needs_old_logits():
-            old['old_logits'] = self.upsample(outputs.logits, size)
-        return old
+            return OldPass()
+        features = self.required_teacher().tapped_forward(inputs).features
+        return OldPass(features, self.upsample(features.logits, size)
+                       if self._needs_old_logits() else None)
 
-    def _relabel(self, given: Tensor, old: dict) -> tuple:
+    def _relabel(self, given: Tensor, old: OldPass) -> tuple:
         """Labels with pseudo labels, and each image's weight or None."""
         if self.pseudo_label is None:
             return given, None
-        return self.pseudo_label(old['old_logits'], given, self.num_old)
+        return self.pseudo_label(old, given, self.num_old)
 
-    def _weigh(self, given: Tensor, old: dict,
+    def _weigh(self, given: Tensor, old: OldPass,
                factor: Tensor | None) -> Tensor | None:
         """Priority of a pixel's unit (spWC) times the image's factor.
 
@@ -218,18 +209,17 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
             factor = factor[:, None, None].expand(given.shape)
         if self.priorities is None or self.priority_on == 'distillation':
             return factor
-        units = given if self.num_new == 0 else predicted(
-            old['old_logits']).where(given < self.num_old, given)
+        units = given if self.num_new == 0 else old.classes.where(
+            given < self.num_old, given)
         weight = self.priorities.to(given.device)[units]
         return weight if factor is None else weight * factor
 
-    def _weigh_old(self, old: dict) -> Tensor | None:
+    def _weigh_old(self, old: OldPass) -> Tensor | None:
         """Priority (spWC) of the class that the previous model sees."""
         if (self.priorities is None or self.priority_on == 'pixel'
-                or 'old_logits' not in old):  # nothing is distilled
+                or old.logits is None):  # nothing is distilled
             return None
-        seen = predicted(old['old_logits'])
-        return self.priorities.to(seen.device)[seen]
+        return self.priorities.to(old.classes.device)[old.classes]
 
 
 def floating_type(name: str | None) -> torch.dtype | None:
@@ -244,3 +234,32 @@ def floating_type(name: str | None) -> torch.dtype | None:
 def labels_of(samples: Sequence) -> Tensor:
     """Channels of the pixels, (B, H, W)."""
     return torch.cat([sample.gt_sem_seg.data for sample in samples])
+
+
+def pixel_accuracy(logits: Tensor, labels: Tensor) -> Tensor:
+    """Percent of hits among the pixels that count, at the logits' size.
+
+    An arg-max at label size would cost as much as a stage of a small network,
+    every iteration, for numbers that are only logged.
+    """
+    labels = _shrink(labels, logits)
+    counted = labels != VOID
+    hits = (logits.argmax(1) == labels) & counted
+    return 100 * hits.sum() / counted.sum().clamp(min=1)
+
+
+def background_kept(logits: Tensor, old_logits: Tensor,
+                    labels: Tensor) -> Tensor:
+    """Percent of the previous model's background that still is background.
+
+    Pixels of a new class do not count. Logits are small, (B, C, h, w).
+    """
+    was = (old_logits.argmax(1) == 0) & (_shrink(labels, logits) == 0)
+    kept = was & (logits.argmax(1) == 0)
+    return 100 * kept.sum() / was.sum().clamp(min=1)
+
+
+def _shrink(labels: Tensor, logits: Tensor) -> Tensor:
+    """Labels (B, H, W) at the size of small logits, the nearest of each."""
+    return functional.interpolate(
+        labels[:, None].float(), logits.shape[2:])[:, 0]

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from mmseg_spwc.models.losses import LocalPODLoss
-from mmseg_spwc.models.losses.local_pod import pool_strips
+from mmseg_spwc.models.losses.features import pool_strips
 
 
 def embed(image):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from mmseg_spwc.models.losses import PooledCubeLoss
-from mmseg_spwc.models.losses.pooled_cube import WINDOWS
+from mmseg_spwc.models.losses.features import WINDOWS
 
 
 def box_means(channel, k):

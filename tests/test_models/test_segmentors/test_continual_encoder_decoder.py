@@ -8,8 +8,10 @@ from mmseg.structures import SegDataSample
 from segmentor_parts import batch, build
 from torch import nn
 
+from mmseg_spwc.models import pseudo_label, taps
 from mmseg_spwc.models.pseudo_label import PseudoLabeller
 from mmseg_spwc.models.segmentors.continual_encoder_decoder import labels_of
+from mmseg_spwc.models.taps import predicted
 
 
 class Keeps(nn.Module):
@@ -109,13 +111,13 @@ def test_losses_get_what_they_ask_for(tiny_config):
     inputs, samples = batch()
     value = student.loss(inputs, samples)['loss_all']
     got = student.losses['all'].got
-    assert set(student.provides) <= set(got)
+    assert set(student.quantities.__annotations__) <= set(got)
     assert (got['num_old'], got['num_new']) == (5, 3)
     assert got['pixel_weight'] is None
     assert torch.equal(got['labels'], labels_of(samples))
     for prefix, model in (('', student), ('old_', teacher)):
         small = model(inputs, mode='tensor')
-        torch.testing.assert_close(got[f'{prefix}features'][-1], small)
+        torch.testing.assert_close(got[f'{prefix}features'].logits, small)
         torch.testing.assert_close(
             got[f'{prefix}logits'], nn.functional.interpolate(
                 small, (48, 48), mode='bilinear'))
@@ -198,10 +200,11 @@ def test_features_are_the_stages_the_decoder_and_the_logits(tiny_config):
     model = build(tiny_config(), 1)
     outputs = model.tapped_forward(batch()[0])
     stages = model.extract_feat(batch()[0])
-    assert len(outputs.features) == len(stages) + 2
-    decoded, logits = outputs.features[-2:]
-    torch.testing.assert_close(model.decode_head.conv_seg(decoded), logits)
-    assert logits is outputs.logits
+    maps = outputs.features
+    torch.testing.assert_close(maps.stages, tuple(stages))
+    torch.testing.assert_close(
+        model.decode_head.conv_seg(maps.decoder), maps.logits)
+    assert [*maps] == [*maps.stages, maps.decoder, maps.logits]
 
 
 def test_frozen_norms_keep_statistics_and_parameters(tiny_config):
@@ -266,3 +269,23 @@ def test_a_step_with_a_teacher_tells_what_is_left_of_the_background(
     assert 'bg_kept' not in build(tiny_config(), 1).loss(*batch())
     student.set_teacher(teacher)
     assert 0 <= student.loss(*batch())['bg_kept'] <= 100
+
+
+def test_the_old_class_of_a_pixel_is_found_once_a_batch(
+        tiny_config, monkeypatch):
+    student, teacher = (build(tiny_config(), step).eval() for step in (1, 0))
+    student.losses['both'] = KeepsWeights()
+    student.priority_on = 'both'
+    student.pseudo_label = PseudoLabeller(confidence=0.5)
+    student.set_priorities([0., .25, .5, .75, 2.])
+    student.set_teacher(teacher)
+    calls = []
+
+    def counted(logits):
+        calls.append(logits.shape)
+        return predicted(logits)
+
+    for module in (taps, pseudo_label):
+        monkeypatch.setattr(module, 'predicted', counted)
+    student.loss(*batch())
+    assert len(calls) == 1

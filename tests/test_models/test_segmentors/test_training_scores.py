@@ -1,7 +1,7 @@
 """Scores of a batch, counted by hand."""
 import torch
 
-from mmseg_spwc.models.segmentors.training_scores import (
+from mmseg_spwc.models.segmentors.continual_encoder_decoder import (
     background_kept,
     pixel_accuracy,
 )

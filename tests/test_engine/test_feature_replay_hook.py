@@ -6,14 +6,15 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from mmseg_spwc.engine.replay_stages import (
+from mmseg_spwc.engine.hooks.feature_replay_hook import (
     ClassifierStage,
     RotationStage,
     rotate_memory,
     train_classifiers,
 )
-from mmseg_spwc.models.feature_memory import FeatureMemory
-from mmseg_spwc.models.growing_classifier import GrowingClassifier
+from mmseg_spwc.models.feature_replay import FeatureMemory
+from mmseg_spwc.models.growing import GrowingClassifier
+from mmseg_spwc.models.quantities import Maps
 
 DIM = 3
 
@@ -35,7 +36,7 @@ class Network(nn.Module):
         features = torch.einsum('de,behw->bdhw', self.turn, inputs)
         features = features + self.shift[:, None, None]
         logits = self.decode_head.conv_seg(features)
-        return SimpleNamespace(logits=logits, features=[features, logits])
+        return SimpleNamespace(features=Maps((features, logits)))
 
     def upsample(self, logits, size):
         return functional.interpolate(logits, size, mode='bilinear')

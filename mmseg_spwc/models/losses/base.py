@@ -1,40 +1,61 @@
-"""What losses share: precision, checks and means."""
+"""What losses share: their factor, their precision, checks and means."""
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+from mmseg_spwc.labels import VOID
+
+
+class Loss(nn.Module):
+    """A loss and its factor ``loss_weight``."""
+
+    def __init__(self, loss_weight: float = 1.0) -> None:
+        super().__init__()
+        self.loss_weight = loss_weight
+
+
+class PixelLoss(Loss):
+    """A loss for which pixels labelled ``ignore_index`` count nothing."""
+
+    def __init__(self,
+                 loss_weight: float = 1.0,
+                 ignore_index: int = VOID) -> None:
+        super().__init__(loss_weight)
+        self.ignore_index = ignore_index
 
 
 def full_precision(function: Callable) -> Callable:
-    """Run a loss function outside autocast, on widened inputs.
+    """Run a function outside autocast, its half precision inputs widened.
 
-    Half precision tensors, alone or in a list, become float32; float32 and
-    float64 tensors are passed on as they are.
-
-    Args:
-        function (Callable): A loss whose first argument is a tensor or a
-            list of tensors.
-
-    Returns:
-        Callable: The same function, safe under autocast.
+    Tensors may be in lists; float32 and float64 are passed on as they are.
     """
 
     @functools.wraps(function)
-    def wrapper(first, *args, **kwargs):
+    def wrapper(*args, **kwargs):
+        first = next(_tensors([*args, *kwargs.values()]), ())
         if len(first) == 0:
             raise ValueError('expected at least one image or feature map')
-        with torch.autocast(first[0].device.type, enabled=False):
+        with torch.autocast(first.device.type, enabled=False):
             return function(
-                _widen(first), *(_widen(arg) for arg in args),
+                *map(_widen, args),
                 **{name: _widen(arg) for name, arg in kwargs.items()})
 
     return wrapper
 
 
+def _tensors(values: Iterable) -> Iterator[Tensor]:
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from _tensors(value)
+
+
 def _widen(value):
     if isinstance(value, list | tuple):
-        return [_widen(item) for item in value]
+        return type(value)(map(_widen, value))
     if isinstance(value, Tensor) and value.dtype in (torch.float16,
                                                      torch.bfloat16):
         return value.float()
@@ -49,12 +70,7 @@ def positive_temperature(temperature: float) -> float:
 
 
 def check_labels(logits: Tensor, labels: Tensor) -> None:
-    """Check that there is one label for every pixel of the logits.
-
-    Args:
-        logits (Tensor): (B, C, H, W), upsampled to the size of the labels.
-        labels (Tensor): (B, H, W).
-    """
+    """Check that there is one label for every pixel of the logits."""
     if logits.dim() != 4 or labels.shape != logits[:, 0].shape:
         raise ValueError(
             'expected logits (B, C, H, W) upsampled to labels (B, H, W), got '
@@ -62,12 +78,7 @@ def check_labels(logits: Tensor, labels: Tensor) -> None:
 
 
 def check_old_logits(logits: Tensor, old_logits: Tensor) -> None:
-    """Check that the old model saw the same pixels and no further class.
-
-    Args:
-        logits (Tensor): (B, C_cur, H, W).
-        old_logits (Tensor): (B, C_old, H, W) with C_old <= C_cur.
-    """
+    """Check that the old model saw the same pixels and no further class."""
     if (logits.dim() != 4 or old_logits.dim() != 4
             or logits[:, 0].shape != old_logits[:, 0].shape
             or logits.shape[1] < old_logits.shape[1]):
@@ -79,15 +90,9 @@ def check_old_logits(logits: Tensor, old_logits: Tensor) -> None:
 
 def mean_over_pixels(loss: Tensor,
                      pixel_weight: Tensor | None = None) -> Tensor:
-    """Mean over all B * H * W pixels, the ignored ones included.
+    """Mean of (B, H, W) over all pixels, the ignored ones included.
 
-    Args:
-        loss (Tensor): (B, H, W), zero on ignored pixels.
-        pixel_weight (Tensor, optional): (B, H, W), a factor for every pixel.
-            It scales the sum, never the number of pixels. Defaults to None.
-
-    Returns:
-        Tensor: A scalar.
+    ``pixel_weight`` (B, H, W) scales the sum, never the number of pixels.
     """
     if pixel_weight is None:
         return loss.mean()
@@ -100,12 +105,5 @@ def mean_over_pixels(loss: Tensor,
 
 def mean_where(loss: Tensor, mask: Tensor) -> Tensor:
     """Mean over the pixels of a mask; a zero with a gradient if it is empty.
-
-    Args:
-        loss (Tensor): (B, H, W).
-        mask (Tensor): (B, H, W), bool.
-
-    Returns:
-        Tensor: A scalar.
     """
     return (loss * mask).sum() / mask.sum().clamp(min=1)

@@ -1,0 +1,260 @@
+"""Classifiers that grow by one layer with each step.
+
+The logits of all steps are concatenated. Parameters of earlier steps keep
+their names and shapes when a step is added, so a checkpoint of step t-1 loads
+into the classifier of step t without surgery.
+"""
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+# where MMPretrain's heads keep their last layer: LinearClsHead,
+# StackedLinearClsHead, VisionTransformerClsHead
+PLACES = ('fc', 'fc.fc', 'layers.head')
+
+
+class _Growing(nn.Module):
+    """Settings of a classifier; a step that adds no channel has no layer.
+
+    Args:
+        channels (Sequence[int]): Channels added by each step, background
+            included in the first. A later step may add none
+            (domain-incremental learning).
+    """
+
+    policies: tuple[str, ...] = ()
+
+    def __init__(self, channels: Sequence[int]) -> None:
+        super().__init__()
+        self.channels = tuple(channels)
+        if min(self.channels, default=-1) < 0 or self.channels[0] < 1:
+            raise ValueError(
+                'channels must hold the channels added by each step, at '
+                'least one in the first and none negative, but got '
+                f'{self.channels}.')
+
+    def _adds_to_old(self, policy: str) -> bool:
+        """Check a policy; whether there is anything to initialise."""
+        if policy not in self.policies:
+            raise ValueError(f'Unknown initialisation policy {policy!r}: '
+                             f'choose one of {sorted(self.policies)}.')
+        return len(self.channels) > 1 and self.channels[-1] > 0
+
+
+class GrowingClassifier(_Growing):
+    """Classifies pixels by one 1x1 convolution a step.
+
+    Args:
+        in_channels (int): Channels of the features.
+        channels (Sequence[int]): Channels added by each step.
+    """
+
+    policies = ('default', 'background', 'balanced', 'share', 'index', 'zero')
+
+    def __init__(self, in_channels: int, channels: Sequence[int]) -> None:
+        super().__init__(channels)
+        self.in_channels = in_channels
+        self.out_channels = sum(self.channels)
+        self.convs = nn.ModuleList(
+            nn.Conv2d(in_channels, added, 1) for added in self.channels
+            if added)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map features (B, in_channels, H, W) to (B, out_channels, H, W)."""
+        return torch.cat([conv(x) for conv in self.convs], dim=1)
+
+    @torch.no_grad()
+    def initialise_new(self,
+                       policy: str,
+                       background: int = 0,
+                       share: float | None = None) -> None:
+        """Initialise the channels of the last step from the background.
+
+        Call it once, after the earlier steps' weights are loaded. It does
+        nothing at the first step and where the last step adds no channel.
+
+        Args:
+            policy (str): ``'default'`` keeps torch's initialisation;
+                ``'background'`` copies the background's weight and leaves
+                all biases (published RCIL); ``'balanced'`` shares the
+                background's probability out evenly (MiB): the new channels
+                get w_bg and b_bg - log(C_new + 1), and b_bg is lowered by
+                the same; ``'share'`` gives the new channels together the
+                part ``share`` of the background's probability, and equals
+                ``'balanced'`` for C_new / (C_new + 1); ``'index'`` is
+                ``'share'`` with C_new / C, where C counts the channels of
+                all steps so far, so later classes start with less;
+                ``'zero'`` sets weight and bias to 0.
+            background (int): Channel of the background, not a new one.
+            share (float, optional): For the policy ``'share'``, between 0
+                and 1.
+        """
+        grows = self._adds_to_old(policy)
+        _check_share(policy, share)
+        if not grows:
+            return
+        new, added = self.convs[-1], self.channels[-1]
+        num_old = self.out_channels - added
+        if not 0 <= background < num_old:
+            raise ValueError(
+                f'The background channel {background} is not among the '
+                f'{num_old} channels of earlier steps.')
+        weight, bias = self._channel(background)
+        if policy == 'zero':
+            new.weight.zero_()
+            new.bias.zero_()
+        elif policy != 'default':
+            new.weight.copy_(weight.expand_as(new.weight))
+        if policy == 'balanced':
+            bias -= math.log(added + 1)
+            new.bias.copy_(bias.expand_as(new.bias))
+        if policy in ('share', 'index'):
+            share = share or added / self.out_channels
+            each = bias + math.log(share / added)
+            new.bias.copy_(each.expand_as(new.bias))
+            bias += math.log1p(-share)
+
+    def _channel(self, index: int) -> tuple[Tensor, Tensor]:
+        """Views of one channel's weight (C, 1, 1) and bias ()."""
+        for conv in self.convs:
+            if index < conv.out_channels:
+                return conv.weight[index], conv.bias[index]
+            index -= conv.out_channels
+        raise IndexError(index)
+
+    @torch.no_grad()
+    def to_conv(self) -> nn.Conv2d:
+        """Return one plain 1x1 convolution that computes the same."""
+        like = self.convs[0].weight
+        conv = nn.Conv2d(
+            self.in_channels, self.out_channels, 1, device=like.device,
+            dtype=like.dtype)
+        conv.weight.copy_(torch.cat([c.weight for c in self.convs]))
+        conv.bias.copy_(torch.cat([c.bias for c in self.convs]))
+        return conv
+
+
+class GrowingLinear(_Growing):
+    """Classifies features by one linear layer a step.
+
+    Args:
+        in_features (int): Size of the features.
+        channels (Sequence[int]): Channels added by each step.
+    """
+
+    policies = ('default', 'torch', 'zero', 'balanced')
+
+    def __init__(self, in_features: int, channels: Sequence[int]) -> None:
+        super().__init__(channels)
+        self.in_features = in_features
+        self.out_features = sum(self.channels)
+        self.linears = nn.ModuleList(
+            nn.Linear(in_features, added) for added in self.channels if added)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map features (B, in_features) to logits (B, out_features)."""
+        if len(self.linears) == 1:
+            return self.linears[0](x)
+        return torch.cat([linear(x) for linear in self.linears], dim=1)
+
+    def fused(self, x: Tensor) -> Tensor:
+        """Compute :meth:`forward` by one matrix product.
+
+        Many small layers train in half the time so, but hooks on the layers
+        do not see it.
+        """
+        if len(self.linears) == 1:
+            return self.linears[0](x)
+        weight = torch.cat([linear.weight for linear in self.linears])
+        bias = torch.cat([linear.bias for linear in self.linears])
+        return functional.linear(x, weight, bias)
+
+    @torch.no_grad()
+    def initialise_new(self, policy: str) -> None:
+        """Initialise the channels of the last step.
+
+        Call it once, after the earlier steps' weights are loaded. It does
+        nothing at the first step and where the last step adds no channel.
+
+        Args:
+            policy (str): ``'default'`` keeps them as they were built: as
+                torch draws them, unless the head's ``init_cfg`` says
+                otherwise; ``'torch'`` draws them anew as torch does;
+                ``'zero'`` sets weight and bias to 0; ``'balanced'`` sets
+                both to the mean of all earlier channels', so that a new
+                class competes as an average old one.
+        """
+        if not self._adds_to_old(policy):
+            return
+        *old, new = self.linears
+        if policy == 'torch':
+            new.reset_parameters()
+        for name, value in new.named_parameters():
+            if policy == 'zero':
+                value.zero_()
+            elif policy == 'balanced':
+                value.copy_(torch.cat([
+                    getattr(part, name) for part in old]).mean(0).expand_as(
+                        value))
+
+
+def grow_head(head: nn.Module, channels: Sequence[int]) -> GrowingClassifier:
+    """Give a decode head of mmseg one classifier for each step.
+
+    Replaces ``head.conv_seg``, which every pixel-classifying head has, by
+    freshly initialised convolutions and sets ``head.num_classes`` and
+    ``head.out_channels``. Nothing else is touched: a head with further
+    per-class layers (DAHead, EncHead) keeps them as they were built.
+    """
+    old = getattr(head, 'conv_seg', None)
+    if old is None:
+        raise TypeError(
+            f'{type(head).__name__} has no conv_seg that could grow: it does '
+            'not classify pixels by a 1x1 convolution. Choose a head such as '
+            'DeepLabV3CSSHead, ASPPHead, FCNHead or SegformerHead.')
+    device = next(old.parameters()).device
+    head.conv_seg = GrowingClassifier(old.in_channels, channels).to(device)
+    head.num_classes = head.out_channels = head.conv_seg.out_channels
+    return head.conv_seg
+
+
+def grow_linear(head: nn.Module, channels: Sequence[int]) -> GrowingLinear:
+    """Give a head of MMPretrain one linear layer for each step.
+
+    Replaces the head's last layer, an ``nn.Linear`` at one of
+    :data:`PLACES`, by freshly initialised ones and sets ``head.num_classes``.
+    Hidden layers before it are not touched.
+    """
+    linears = [m for m in head.modules() if isinstance(m, nn.Linear)]
+    for place in PLACES:
+        old = _find(head, place)
+        if type(old) is nn.Linear and old.bias is not None \
+                and old is linears[-1]:
+            new = GrowingLinear(old.in_features, channels)
+            parent, _, name = place.rpartition('.')
+            setattr(_find(head, parent), name, new.to(old.weight.device))
+            head.num_classes = new.out_features
+            return new
+    raise TypeError(
+        f'{type(head).__name__} does not end in one linear layer with bias '
+        'that could grow. Choose LinearClsHead, StackedLinearClsHead or '
+        'VisionTransformerClsHead of MMPretrain, or a head that keeps its '
+        f'last layer at one of {", ".join(PLACES)}.')
+
+
+def _find(module: nn.Module, place: str) -> nn.Module | None:
+    for name in place.split('.') if place else ():
+        module = getattr(module, name, None)
+    return module
+
+
+def _check_share(policy: str, share: float | None) -> None:
+    if (policy == 'share') != (share is not None):
+        raise ValueError(
+            "The policy 'share', and no other, needs the share of the "
+            f'background, such as 0.05; got {policy!r} and {share!r}.')
+    if share is not None and not 0 < share < 1:
+        raise ValueError(f'share must lie between 0 and 1, got {share}.')

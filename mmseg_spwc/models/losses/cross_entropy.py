@@ -1,0 +1,181 @@
+"""Losses that compare logits with labels."""
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from mmseg_spwc.labels import VOID
+from mmseg_spwc.registry import MODELS
+
+from .base import (
+    Loss,
+    PixelLoss,
+    check_labels,
+    full_precision,
+    mean_over_pixels,
+)
+
+
+@MODELS.register_module()
+class PixelCrossEntropyLoss(PixelLoss):
+    """Plain cross entropy, averaged over all pixels, ignored ones included.
+
+    Args:
+        ignore_background (bool): Leave label 0 out, so that only the classes
+            of the current step are learnt (ALIFE). Defaults to False.
+        loss_weight (float): Factor of the loss. Defaults to 1.0.
+        ignore_index (int): Label that counts nothing. Defaults to 255.
+    """
+
+    def __init__(self,
+                 ignore_background: bool = False,
+                 loss_weight: float = 1.0,
+                 ignore_index: int = VOID) -> None:
+        super().__init__(loss_weight, ignore_index)
+        self.ignore_background = ignore_background
+
+    @full_precision
+    def forward(self,
+                logits: Tensor,
+                labels: Tensor,
+                num_old: int = 0,
+                pixel_weight: Tensor | None = None) -> Tensor:
+        """``num_old`` plays no part."""
+        check_labels(logits, labels)
+        if self.ignore_background:
+            labels = labels.masked_fill(labels == 0, self.ignore_index)
+        loss = F.cross_entropy(
+            logits, labels.long(), ignore_index=self.ignore_index,
+            reduction='none')  # (B, H, W)
+        return self.loss_weight * mean_over_pixels(loss, pixel_weight)
+
+
+@MODELS.register_module()
+class UnbiasedCrossEntropyLoss(PixelLoss):
+    r"""Unbiased cross entropy of `MiB <https://arxiv.org/abs/2002.00718>`_.
+
+    With :math:`p` the softmax over all classes, the loss of a pixel is
+    :math:`-\log \sum_{c < C_{old}} p_c` if its label is an old class or
+    background, and :math:`-\log p_y` if it is a new one. It is the plain
+    cross entropy once the old logits are joined by a logsumexp, averaged over
+    all pixels, ignored ones included.
+
+    Args:
+        loss_weight (float): Factor of the loss. Defaults to 1.0.
+        ignore_index (int): Label that counts nothing. Defaults to 255.
+        new_offset (float): Added to the logits of the new classes, here
+            alone: the logarithm of how much more often they occur in the
+            images of their step, which all show them, than in a test.
+            Defaults to 0.
+    """
+
+    def __init__(self,
+                 loss_weight: float = 1.0,
+                 ignore_index: int = VOID,
+                 new_offset: float = 0.) -> None:
+        super().__init__(loss_weight, ignore_index)
+        self.new_offset = new_offset
+
+    @full_precision
+    def forward(self,
+                logits: Tensor,
+                labels: Tensor,
+                num_old: int,
+                pixel_weight: Tensor | None = None) -> Tensor:
+        """With ``num_old=0``, as before any step, plain cross entropy."""
+        check_labels(logits, labels)
+        if not 0 <= num_old <= logits.shape[1]:
+            raise ValueError(f'num_old must lie between 0 and the '
+                             f'{logits.shape[1]} classes, got {num_old}')
+        labels = labels.long()
+        if num_old > 0:
+            logits = self._joined(logits, num_old)
+            # old classes -> 0, new ones -> 1, 2, ...
+            labels = (labels - num_old + 1).clamp(min=0).masked_fill(
+                labels == self.ignore_index, self.ignore_index)
+        loss = F.cross_entropy(
+            logits, labels, ignore_index=self.ignore_index,
+            reduction='none')  # (B, H, W)
+        return self.loss_weight * mean_over_pixels(loss, pixel_weight)
+
+    def _joined(self, logits: Tensor, num_old: int) -> Tensor:
+        """Logits of {any old class} and of the single new classes."""
+        # one split: each slice would fill a whole gradient with zeros
+        old, new = logits.split([num_old, logits.shape[1] - num_old], dim=1)
+        new = new + self.new_offset if self.new_offset else new
+        return torch.cat([old.logsumexp(dim=1, keepdim=True), new], dim=1)
+
+
+@MODELS.register_module()
+class ClassBCELoss(PixelLoss):
+    r"""Classification loss of LwF-MC, after
+    `iCaRL <https://arxiv.org/abs/1611.07725>`_.
+
+    :math:`\sum_c BCE(z_c, 1[y = c])`, which is
+    :math:`\sum_c softplus(z_c) - z_y`, averaged over all pixels; zero where
+    the label is ignored.
+
+    Args:
+        loss_weight (float): Factor of the loss. Defaults to 1.0.
+        ignore_index (int): Label that counts nothing. Defaults to 255.
+    """
+
+    @full_precision
+    def forward(self,
+                logits: Tensor,
+                labels: Tensor,
+                num_old: int = 0,
+                pixel_weight: Tensor | None = None) -> Tensor:
+        """``num_old`` plays no part."""
+        check_labels(logits, labels)
+        labels = labels.long()
+        valid = labels != self.ignore_index
+        index = labels.where(valid, 0).unsqueeze(1)  # (B, 1, H, W)
+        positive = logits.gather(1, index).squeeze(1)
+        loss = (F.softplus(logits).sum(dim=1) - positive) * valid
+        return self.loss_weight * mean_over_pixels(loss, pixel_weight)
+
+
+@MODELS.register_module()
+class TaskCrossEntropyLoss(Loss):
+    r"""Cross entropy of a classifier with one head, or a head per task.
+
+    With :math:`p` the softmax over the channels that ``mask`` allows an
+    image, :math:`n` their number and :math:`\epsilon` the smoothing, it is
+    the mean of :math:`-(1 - \epsilon) \log p_y - \frac\epsilon n \sum_c \log
+    p_c`.
+
+    Args:
+        loss_weight (float): Factor of the loss. Defaults to 1.0.
+        label_smoothing (float): Share of the target that is spread evenly
+            over an image's channels. Defaults to 0.
+    """
+
+    def __init__(self,
+                 loss_weight: float = 1.0,
+                 label_smoothing: float = 0.) -> None:
+        super().__init__(loss_weight)
+        if not 0 <= label_smoothing <= 1:
+            raise ValueError('label_smoothing must be between 0 and 1, got '
+                             f'{label_smoothing}')
+        self.label_smoothing = label_smoothing
+
+    @full_precision
+    def forward(self,
+                logits: Tensor,
+                labels: Tensor,
+                mask: Tensor | None = None) -> Tensor:
+        """A label that its image's mask does not allow has an infinite loss.
+        """
+        if labels.shape != logits.shape[:1]:
+            raise ValueError(
+                f'logits {tuple(logits.shape)} need one label an image, but '
+                f'got labels of shape {tuple(labels.shape)}.')
+        if mask is None:
+            return self.loss_weight * F.cross_entropy(
+                logits, labels, label_smoothing=self.label_smoothing)
+        log_p = logits.masked_fill(~mask, float('-inf')).log_softmax(1)
+        loss = F.nll_loss(log_p, labels)
+        if self.label_smoothing:
+            uniform = -log_p.masked_fill(~mask, 0).sum(1) / mask.sum(1)
+            loss = loss.lerp(uniform.mean(), self.label_smoothing)
+        return self.loss_weight * loss
