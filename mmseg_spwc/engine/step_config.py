@@ -15,12 +15,23 @@ from .hooks.self_paced_hook import TYPE as SELF_PACED
 from .hooks.self_paced_hook import priority_takers, taken_unit
 from .problems import problem_of
 from .safety.guards import add_guards
-from .stages import GROUPS, for_scenario, overrides, stage_of
+from .stages import GROUPS, overrides, stage_of
 
 SAMPLERS = dict(
     DefaultSampler='mmseg_spwc.SeededSampler',
     InfiniteSampler='mmseg_spwc.SeededInfiniteSampler')
 SHARDED = 'mmseg_spwc.ShardedModel'
+_PLAIN = dict(cuda='AmpOptimWrapper', cpu='mmseg_spwc.CpuAmpOptimWrapper')
+_CONSOLIDATED = dict(
+    cuda='mmseg_spwc.ConsolidatedAmpOptimWrapper',
+    cpu='mmseg_spwc.ConsolidatedCpuAmpOptimWrapper')
+# mixed-precision form of an optimiser wrapper, by device
+AMP_FORMS = {
+    'OptimWrapper': _PLAIN,
+    'mmseg_spwc.ConsolidatedOptimWrapper': _CONSOLIDATED,
+    **dict.fromkeys(_PLAIN.values(), _PLAIN),
+    **dict.fromkeys(_CONSOLIDATED.values(), _CONSOLIDATED),
+}
 
 
 def scenario_of(cfg: Config) -> Scenario:
@@ -88,9 +99,10 @@ def step_config(cfg: Config,
     if cfg.get('self_paced') and stage == 'later':
         out.hooks['self_paced'] = _self_paced(cfg, scenario, step)
     for name in GROUPS:
-        group = for_scenario(cfg.get(name), scenario)
-        for change in overrides(group, stage, step).values():
+        for change in overrides(cfg, name, scenario, step).values():
             out.merge_from_dict(change)
+    if cfg.get('amp'):
+        _use_mixed_precision(out.optim_wrapper)
     check_single_values(out)
     if out.hooks.get('self_paced'):
         _set_priorities(out, cfg.self_paced.get('on'))
@@ -135,6 +147,19 @@ def _set_progress(out: Config, steps: list, step: int) -> None:
         by_epoch='max_epochs' in out.train_cfg,
         step=step,
         place=f'{sum(s <= step for s in steps)}/{len(steps)}')
+
+
+def _use_mixed_precision(wrapper: Config) -> None:
+    """Switch the optimiser wrapper to its mixed-precision form."""
+    kind = wrapper.get('type', 'OptimWrapper')
+    if kind not in AMP_FORMS:
+        raise ConfigError(f'--amp does not know the wrapper {kind}; '
+                          'choose its mixed-precision form in the '
+                          'config.')
+    place = 'cuda' if torch.cuda.is_available() else 'cpu'
+    wrapper.type = AMP_FORMS[kind][place]
+    if place == 'cuda':
+        wrapper.setdefault('loss_scale', 'dynamic')
 
 
 def _transition(cfg: Config, step: int, stage: str) -> dict:
