@@ -82,6 +82,9 @@ def check_keys(cfg: Mapping) -> None:
     for name in GROUPS:
         for stage in STAGES:
             _check_dict((cfg.get(name) or {}).get(stage), f'{name}.{stage}')
+    if cfg.get('cfg') is not None:
+        raise ConfigError('The key cfg has no effect in a config: put what '
+                          'it holds beside it.')
     name = cfg['method'].get('name')
     if not name or not isinstance(name, str):
         raise ConfigError('The method has no name: set method=dict(name=...) '
@@ -146,6 +149,10 @@ def check_values(cfg: Mapping) -> None:
         raise ConfigError(f"method.run is {run!r}: it can be 'first' or "
                           "'last', to train that step alone; else leave it "
                           'out.')
+    if cfg.get('load_from') and cfg.get('start_from'):
+        raise ConfigError(
+            'load_from gives step 0 its first weights, and start_from takes '
+            'its place: leave one of them out.')
     if cfg.get('self_paced') and not (cfg.get('heldout') or {}).get('ratio'):
         raise ConfigError('self_paced needs scores on a held-out slice: set '
                           'heldout.ratio above 0, such as 0.1.')

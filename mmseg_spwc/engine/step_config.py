@@ -20,6 +20,11 @@ from .stages import GROUPS, overrides, stage_of
 SAMPLERS = dict(
     DefaultSampler='mmseg_spwc.SeededSampler',
     InfiniteSampler='mmseg_spwc.SeededInfiniteSampler')
+LOG_PROCESSOR = 'mmseg_spwc.SequenceLogProcessor'
+DEFAULT_NAME = 'visualizer'  # in the configs of all OpenMMLab projects
+# of one step they are the sequence's matter
+OF_THE_RUN = (*KEYS, 'work_dir', 'load_from', 'resume', 'launcher',
+              'experiment_name', 'runner_type')
 SHARDED = 'mmseg_spwc.ShardedModel'
 _PLAIN = dict(cuda='AmpOptimWrapper', cpu='mmseg_spwc.CpuAmpOptimWrapper')
 _CONSOLIDATED = dict(
@@ -99,7 +104,11 @@ def step_config(cfg: Config,
     if cfg.get('self_paced') and stage == 'later':
         out.hooks['self_paced'] = _self_paced(cfg, scenario, step)
     for name in GROUPS:
-        for change in overrides(cfg, name, scenario, step).values():
+        for place, change in overrides(cfg, name, scenario, step).items():
+            for key in change.keys() & {*OF_THE_RUN}:
+                raise ConfigError(
+                    f'{name}.{place}.{key} has no effect, since {key} is one '
+                    f'for the whole run: set {key} beside {name}.')
             out.merge_from_dict(change)
     if cfg.get('amp'):
         _use_mixed_precision(out.optim_wrapper)
@@ -136,14 +145,22 @@ def _set_runtime(out: Config, cfg: Config, step: int, seed: int) -> None:
     name = out.get('experiment_name') or 'run'
     out.experiment_name = f'{name}_step_{step:02d}'
     if out.get('visualizer'):
-        out.visualizer.name = f'{name}_step_{step:02d}'
+        given = out.visualizer.get('name') or DEFAULT_NAME
+        given = name if given == DEFAULT_NAME else given
+        out.visualizer.name = f'{given}_step_{step:02d}'
 
 
 def _set_progress(out: Config, steps: list, step: int) -> None:
     """Let the line in the terminal say where in the sequence it is."""
+    given = out.get('log_processor') or {}
+    if given.get('type') not in (None, 'LogProcessor', LOG_PROCESSOR):
+        raise ConfigError(
+            f'log_processor.type is {given.type}: a sequence needs its own, '
+            'which also says where it is. Leave the type out; the other '
+            'options are kept.')
     out.log_processor = dict(
-        out.get('log_processor') or {},
-        type='mmseg_spwc.SequenceLogProcessor',
+        given,
+        type=LOG_PROCESSOR,
         by_epoch='max_epochs' in out.train_cfg,
         step=step,
         place=f'{sum(s <= step for s in steps)}/{len(steps)}')
@@ -166,6 +183,8 @@ def _transition(cfg: Config, step: int, stage: str) -> dict:
     hook = dict(type='mmseg_spwc.StepTransitionHook', step=step)
     if stage == 'first':
         hook['backbone_weights'] = cfg.get('backbone_weights')
+        if cfg.get('load_from'):
+            hook['load_from'] = cfg.load_from
     else:
         hook['previous'] = checkpoint_path(cfg.work_dir, step - 1)
     return hook
