@@ -7,15 +7,16 @@ import contextlib
 import dataclasses
 import os
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import torch
-from mmengine.runner import CheckpointLoader
-from torch import nn
+from mmengine.runner import CheckpointLoader, load_state_dict
+from torch import Tensor, nn
 
 from mmseg_spwc.errors import CheckpointError
 from mmseg_spwc.scenario import Scenario
+from mmseg_spwc.utils.display import warn
 from mmseg_spwc.utils.files import write_tensors
 
 FORMAT = 'mmseg_spwc.step'
@@ -191,3 +192,36 @@ def load_plain(source: str) -> dict:
         dict: A state dict, or a checkpoint that holds one.
     """
     return CheckpointLoader.load_checkpoint(source, 'cpu')
+
+
+def fitting_weights(network: nn.Module, path: str) -> dict:
+    """Read the weights that a network has too, by name and shape.
+
+    Args:
+        network (nn.Module): A plain network, which is filled. What does not
+            fit is told in MMEngine's words in the log.
+        path (str): Any file or URL of weights, see :func:`load_plain`.
+
+    Raises:
+        CheckpointError: If nothing fits.
+    """
+    content = load_plain(path)
+    state = content.get('state_dict', content) if isinstance(
+        content, Mapping) else {}
+    state = {k.removeprefix('module.'): v for k, v in state.items()
+             if isinstance(v, Tensor)}
+    wanted = network.state_dict()
+    fitting = {k: v for k, v in state.items()
+               if k in wanted and v.shape == wanted[k].shape}
+    if not fitting.keys() & dict(network.named_parameters()).keys():
+        raise CheckpointError(
+            f'{path} holds no weight with a name and shape of this network: '
+            'give a checkpoint of the same model. Weights of a backbone '
+            'alone are for backbone_weights.')
+    load_state_dict(network, state, logger='current')
+    rest = [key for key in wanted if key not in fitting]
+    if rest:
+        warn(f'{path} gives {len(fitting)} of {len(wanted)} tensors; '
+             f'{", ".join(rest[:3])}{", ..." if rest[3:] else ""} start as '
+             'without it.')
+    return fitting

@@ -17,6 +17,8 @@ Beside the keys of MMEngine's Runner a config of ours has these:
 ``keep_decoded``     gigabytes in which a step's decoded images are kept
 ``backbone_weights`` file or URL the backbone starts from at step 0
 ``start_from``       finished step-0 checkpoint that replaces step 0
+``amp``              train in mixed precision, as ``--amp`` does
+``verbose``          show MMEngine's own lines, as ``--verbose`` does
 ===================  ====================================================
 """
 import dataclasses
@@ -32,20 +34,21 @@ from mmseg_spwc.selfpaced import SelfPacedWeights
 from mmseg_spwc.utils.options import is_number
 
 from .config_values import check_single_values
-from .stages import GROUPS, STAGES, TABLE, check_table, is_stage
+from .stages import GROUPS, STAGES, check_tables, is_stage
 
 KEYS = ('scenario', 'method', 'schedule', 'self_paced', 'total_batch_size',
         'heldout', 'data_root', 'crop_size', 'cache_dir', 'keep_decoded',
-        'backbone_weights', 'start_from', 'verbose')
+        'backbone_weights', 'start_from', 'verbose', 'amp')
 INNER_KEYS = dict(
-    method=('name', 'restart', 'run', *STAGES, TABLE),
-    schedule=(*STAGES, TABLE),
+    method=('name', 'restart', 'run', *STAGES),
+    schedule=STAGES,
     heldout=('ratio', 'seed'),
     self_paced=('name', 'unit', 'background', 'update', 'on',
                 *(f.name for f in dataclasses.fields(SelfPacedWeights))))
 REQUIRED = ('scenario', 'method', 'model', 'train_dataloader',
             'test_dataloader', 'train_cfg', 'optim_wrapper')
 MMENGINES = tuple(inspect.signature(Runner).parameters)
+KNOWN = (*KEYS, *MMENGINES)
 
 
 def check_keys(cfg: Mapping) -> None:
@@ -67,6 +70,7 @@ def check_keys(cfg: Mapping) -> None:
                 f'{", ".join(REQUIRED)}.')
     for key in (*REQUIRED, *INNER_KEYS):
         _check_dict(cfg.get(key), key)
+    check_tables(cfg, KNOWN)
     check_single_values(cfg)
     for key in cfg:
         near = _meant(key)
@@ -78,7 +82,9 @@ def check_keys(cfg: Mapping) -> None:
     for name in GROUPS:
         for stage in STAGES:
             _check_dict((cfg.get(name) or {}).get(stage), f'{name}.{stage}')
-        check_table(cfg, name)
+    if cfg.get('cfg') is not None:
+        raise ConfigError('The key cfg has no effect in a config: put what '
+                          'it holds beside it.')
     name = cfg['method'].get('name')
     if not name or not isinstance(name, str):
         raise ConfigError('The method has no name: set method=dict(name=...) '
@@ -87,7 +93,7 @@ def check_keys(cfg: Mapping) -> None:
 
 def _meant(key: str) -> str | None:
     """The key that a free name is a misspelling of, if it looks like one."""
-    if key in (*KEYS, *MMENGINES):
+    if key in KNOWN:
         return None
     near = difflib.get_close_matches(key, KEYS, 1, 0.85)
     # a name that goes on after MMEngine's is a variant, not a misspelling
@@ -143,6 +149,10 @@ def check_values(cfg: Mapping) -> None:
         raise ConfigError(f"method.run is {run!r}: it can be 'first' or "
                           "'last', to train that step alone; else leave it "
                           'out.')
+    if cfg.get('load_from') and cfg.get('start_from'):
+        raise ConfigError(
+            'load_from gives step 0 its first weights, and start_from takes '
+            'its place: leave one of them out.')
     if cfg.get('self_paced') and not (cfg.get('heldout') or {}).get('ratio'):
         raise ConfigError('self_paced needs scores on a held-out slice: set '
                           'heldout.ratio above 0, such as 0.1.')

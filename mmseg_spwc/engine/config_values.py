@@ -50,12 +50,16 @@ CROP = or_none(Kind(lambda v: isinstance(v, (tuple, list)) or is_positive(v),
 TRUE_OR_FALSE = Kind(lambda v: isinstance(v, bool), FLAG.words)
 WORKERS = Kind(lambda v: is_whole(v) and 0 <= v <= MOST_WORKERS,
                f'a whole number, 0 or more and at most {MOST_WORKERS}')
+LAUNCHERS = ('none', 'pytorch', 'slurm', 'mpi')
 LEVEL = Kind(lambda v: v in LEVELS or is_whole(v),
              f'one of {", ".join(LEVELS)}')
 # by dotted key, the outer before the inner; * is any name
 VALUES = {
     **dict.fromkeys(('work_dir', 'data_root', 'cache_dir',
-                     'backbone_weights', 'start_from'), PATH),
+                     'backbone_weights', 'start_from', 'load_from'), PATH),
+    **dict.fromkeys(('resume', 'verbose', 'amp'), FLAG),
+    'launcher': or_none(Kind(lambda v: v in LAUNCHERS,
+                             f'one of {", ".join(LAUNCHERS)}')),
     'total_batch_size': or_none(POSITIVE),
     'crop_size': CROP,
     'heldout.ratio': SHARE,

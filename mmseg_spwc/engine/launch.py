@@ -1,6 +1,5 @@
 """From a command line to a config that is ready to run."""
 import contextlib
-import copy
 import difflib
 import os
 import re
@@ -19,21 +18,10 @@ from mmseg_spwc.registry import RUNNERS
 from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.utils.display import shown
 
-from .config_values import check_single_values
-from .stages import GROUPS, check_effect, check_table, for_scenario
+from .config_keys import KNOWN
+from .config_values import LAUNCHERS, check_single_values
+from .stages import GROUPS, check_effect, check_tables
 from .step_config import scenario_of, steps_of
-
-_PLAIN = dict(cuda='AmpOptimWrapper', cpu='mmseg_spwc.CpuAmpOptimWrapper')
-_CONSOLIDATED = dict(
-    cuda='mmseg_spwc.ConsolidatedAmpOptimWrapper',
-    cpu='mmseg_spwc.ConsolidatedCpuAmpOptimWrapper')
-# mixed-precision form of an optimiser wrapper, by device
-AMP_FORMS = {
-    'OptimWrapper': _PLAIN,
-    'mmseg_spwc.ConsolidatedOptimWrapper': _CONSOLIDATED,
-    **dict.fromkeys(_PLAIN.values(), _PLAIN),
-    **dict.fromkeys(_CONSOLIDATED.values(), _CONSOLIDATED),
-}
 
 # the variable that tells that a launcher is at work, and what to do without
 AT_HOME = dict(
@@ -74,8 +62,7 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--work-dir', help='folder for logs, weights, record')
     parser.add_argument(
         '--launcher',
-        choices=['none', 'pytorch', 'slurm', 'mpi'],
-        default='none',
+        choices=LAUNCHERS,
         help='job launcher')
     # older launchers pass the rank as an option, newer ones as a variable
     parser.add_argument(
@@ -88,9 +75,8 @@ def add_options(parser: ArgumentParser) -> None:
 def load_config(args: Namespace) -> Config:
     """Read a config and apply the options that every tool shares.
 
-    What the scenario decides in ``method`` and ``schedule`` is settled here,
-    before the options are merged, so that these win. The work_dir is that of
-    the command line, else the config's, else
+    The command line wins over the config. The work_dir is that of the command
+    line, else the config's, else
     ``work_dirs/<config name>/<scenario and setting>``.
 
     Args:
@@ -118,11 +104,12 @@ def load_config(args: Namespace) -> Config:
         'work_dir') or str(Path('work_dirs', name, label))
     cfg.experiment_name = cfg.get('experiment_name') or (
         f'{name}_{label}' if label else name)
-    cfg.launcher = getattr(args, 'launcher', 'none')
-    cfg.resume = getattr(args, 'resume', False)
-    cfg.verbose = getattr(args, 'verbose', False) or cfg.get('verbose', False)
+    cfg.launcher = getattr(args, 'launcher', None) or cfg.get(
+        'launcher') or 'none'
+    for switch in ('resume', 'verbose'):
+        cfg[switch] = getattr(args, switch, False) or cfg.get(switch, False)
     if getattr(args, 'amp', False):
-        use_mixed_precision(cfg)
+        cfg.amp = True
     return cfg
 
 
@@ -186,50 +173,18 @@ def _options(args: Namespace, cfg: Config) -> dict:
 
 def _apply(cfg: Config, options: dict) -> Scenario | None:
     """Merge options into a config; return its scenario, if it has one."""
-    changed = copy.deepcopy(cfg)
     with input_errors('--cfg-options'):
-        changed.merge_from_dict(options)
-    check_single_values(changed)
+        cfg.merge_from_dict(options)
+    check_tables(cfg, KNOWN)
+    check_single_values(cfg)
     scenario = None
-    if isinstance(changed.get('scenario'), Mapping):
+    if isinstance(cfg.get('scenario'), Mapping):
         with input_errors('scenario'):
-            scenario = scenario_of(changed)
-    groups = [g for g in GROUPS if isinstance(changed.get(g), Mapping)]
-    for name in groups if scenario else ():
-        check_table(changed, name)
-        cfg[name] = for_scenario(cfg.get(name), scenario)
-    cfg.merge_from_dict(options)
-    if scenario and 'method' in groups and all(
+            scenario = scenario_of(cfg)
+    if scenario and cfg.get('method') and all(
             isinstance(cfg.get(g) or {}, Mapping) for g in GROUPS):
         check_effect(cfg, scenario, steps_of(cfg, scenario), options)
     return scenario
-
-
-def use_mixed_precision(cfg: Config) -> None:
-    """Switch the optimiser wrapper to its mixed-precision form.
-
-    Method and schedule may name a wrapper too, so theirs are switched as
-    well.
-    """
-    place = 'cuda' if torch.cuda.is_available() else 'cpu'
-    parts = [cfg.optim_wrapper]
-    cfg.optim_wrapper.setdefault('type', 'OptimWrapper')
-    for group in (cfg.get('schedule') or {}, cfg.get('method') or {}):
-        parts += [
-            stage.optim_wrapper for stage in group.values()
-            if isinstance(stage, dict) and 'optim_wrapper' in stage
-        ]
-    for part in parts:
-        kind = part.get('type')
-        if kind is None:
-            continue
-        if kind not in AMP_FORMS:
-            raise ConfigError(f'--amp does not know the wrapper {kind}; '
-                              'choose its mixed-precision form in the '
-                              'config.')
-        part.type = AMP_FORMS[kind][place]
-    if place == 'cuda':
-        cfg.optim_wrapper.setdefault('loss_scale', 'dynamic')
 
 
 def start_processes(launcher: str) -> None:

@@ -17,7 +17,7 @@ from mmseg_spwc.utils.distributed import from_first_rank
 from mmseg_spwc.utils.own import seal
 
 # keys that say where and how a run is made, not what its result is
-PLACES = ('work_dir', 'resume', 'launcher', 'load_from', 'data_root',
+PLACES = ('work_dir', 'resume', 'launcher', 'data_root',
           'cache_dir', 'keep_decoded', 'experiment_name', 'log_level',
           'env_cfg', 'visualizer', 'vis_backends', 'log_processor',
           'start_from', 'verbose')

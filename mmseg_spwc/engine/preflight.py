@@ -32,6 +32,7 @@ from .config_keys import check_options
 from .hooks.self_paced_hook import choice_of
 from .hooks.step_transition_hook import StepTransitionHook
 from .problems import problem_of
+from .stages import stage_of
 from .step_config import settle_length, step_config
 
 # what gives parts of a real network options of their own
@@ -75,6 +76,11 @@ def plan_steps(cfg: Config, scenario: Scenario, steps: list) -> Plan:
         scenario (Scenario): What is learnt when.
         steps (list[int]): The steps that will run.
     """
+    if stage_of(cfg.method, steps[0]) == 'later':
+        raise ConfigError(
+            "method.run='last' trains the last step alone, so there is no "
+            'step before to start from: set method.restart=True too, or '
+            'leave run out.')
     with input_errors('config'):
         configs = {
             step: step_config(cfg, scenario, step, get_world_size())
@@ -94,7 +100,7 @@ def plan_steps(cfg: Config, scenario: Scenario, steps: list) -> Plan:
 
 def check_start_files(cfg: Config) -> None:
     """Look for the weights that step 0 starts from, before anything else."""
-    for key in ('backbone_weights', 'start_from'):
+    for key in ('backbone_weights', 'start_from', 'load_from'):
         path = cfg.get(key)
         if path and '://' not in str(path) and not Path(path).is_file():
             raise ConfigError(
@@ -138,7 +144,8 @@ def check_parts(configs: Mapping[int, Config]) -> None:
             hooks = [HOOKS.build(hook) for hook in _hooks(cfg)]
             _check_losses(cfg.model, step)
             _check_optimiser(cfg)
-            _check_loop(cfg.train_cfg)
+            _check_loop(cfg, 'train_cfg', 'EpochBasedTrainLoop')
+            _check_loop(cfg, 'test_cfg', 'TestLoop')
             for name in LOADERS:
                 check_options(cfg.get(name) or {}, DataLoader, name,
                               TAKEN_OUT)
@@ -194,11 +201,12 @@ def _check_optimiser(cfg: Config) -> None:
                      'PolyLR')
 
 
-def _check_loop(train_cfg: Config) -> None:
-    kind = train_cfg.get('type', 'TestLoop')
-    loop = _check_known(LOOPS, kind, 'training loop', 'EpochBasedTrainLoop')
-    if 'type' in train_cfg:
-        check_options(train_cfg, loop, 'train_cfg', ('type', 'min_iters'))
+def _check_loop(cfg: Config, key: str, example: str) -> None:
+    given = cfg[key]
+    if 'type' in given:
+        what = 'training loop' if key == 'train_cfg' else 'loop'
+        loop = _check_known(LOOPS, given.type, what, example)
+        check_options(given, loop, key, ('type', 'min_iters'))
 
 
 def _check_known(registry: Registry, kind: object, what: str,

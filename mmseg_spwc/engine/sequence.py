@@ -32,6 +32,7 @@ from .safety.agreement import check_agreement
 from .safety.lock import run_lock
 from .safety.preemption import stop_requests
 from .safety.resume_point import find_resume_point, remove_resume_points
+from .stages import stage_of
 from .step_config import (
     checkpoint_path,
     scenario_of,
@@ -45,6 +46,8 @@ from .step_runner import (
     keep_memory,
     peak_memory,
 )
+
+VALIDATION = ('val_dataloader', 'val_evaluator', 'val_cfg')
 
 
 @RUNNERS.register_module()
@@ -103,8 +106,14 @@ class ContinualRunner:
     def _train_steps(self) -> Record:
         init_default_scope(self.cfg.get('default_scope', 'mmseg'))
         record = open_record(self.cfg, self.scenario, self.method)
-        if self.steps[0] not in record.finished_steps:
+        if any(stage_of(self.cfg.method, step) == 'first'
+               for step in self.steps if step not in record.finished_steps):
             check_start_files(self.cfg)
+        unused = [key for key in VALIDATION if self.cfg.get(key)]
+        if unused:
+            warn(f'{", ".join(unused)} of the config: not used, since a '
+                 'sequence validates on its held-out slice (heldout), as it '
+                 'tests.')
         plan = plan_steps(self.cfg, self.scenario, self.steps)
         record.content['scenario'].update(plan.facts)
         gc.freeze()  # the plan lives as long as the sequence

@@ -4,13 +4,14 @@ Both are dicts with pieces of a config, by stage::
 
     dict(every=..., first=..., later=..., step_3=...)
 
-and, optionally, a table of what differs between scenarios, in which each row
-is again a dict of stages::
+Inside them a value may be a table, which has a row for each scenario that
+needs a value of its own::
 
-    dict(..., by_scenario={'ade': dict(later=...), 'voc 15-1': ...})
+    loss_weight=dict(by_scenario={'default': 10., 'voc 15-1': 100.})
 """
+import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from mmengine.config import Config
 
@@ -20,6 +21,8 @@ from mmseg_spwc.scenario import Scenario, check_row_name, row_names
 STAGES = ('every', 'first', 'later')
 TABLE = 'by_scenario'
 GROUPS = ('schedule', 'method')  # in the order in which they are merged
+_EXAMPLE = "loss_weight=dict(by_scenario={'default': 10., 'voc 15-1': 100.})"
+NOTHING = object()
 
 
 def is_stage(key: str) -> bool:
@@ -27,74 +30,118 @@ def is_stage(key: str) -> bool:
     return key in STAGES or re.fullmatch(r'step_\d+', key) is not None
 
 
-def for_scenario(group: Mapping | None, scenario: Scenario) -> dict:
-    """Return ``method`` or ``schedule`` as it is in a scenario.
-
-    The rows of its table that fit the scenario are merged into the stages,
-    the general one first: that of the data set (``'voc'``), then that of the
-    scenario (``'voc 15-1'``), then that of its class order
-    (``'voc 15-1b'``).
-
-    Args:
-        group (Mapping, optional): Dict of stages, with or without a table.
-        scenario (Scenario): What is learnt when.
-
-    Returns:
-        dict: The same without a table.
-    """
-    merged = Config(dict(group=dict(group or {})))
-    table = merged.group.pop(TABLE, None) or {}
-    for name in row_names(scenario):
-        if table.get(name):
-            merged.merge_from_dict(dict(group=table[name].to_dict()))
-    return merged.group.to_dict()
-
-
 def stage_of(method: Mapping, step: int) -> str:
     """Return ``'first'`` or ``'later'``."""
     return 'first' if step == 0 or method.get('restart') else 'later'
 
 
-def overrides(group: Mapping | None, stage: str, step: int) -> dict:
+def overrides(cfg: Mapping, group: str, scenario: Scenario,
+              step: int) -> dict:
     """Return the overrides of ``method`` or ``schedule`` for a step.
 
+    Returns:
+        dict: By stage (``every``, then ``first`` or ``later``, then
+        ``step_N``), in the order in which they are to be merged, with every
+        table replaced by what it has for the step.
+    """
+    stages = cfg.get(group) or {}
+    rows = row_names(scenario, step)
+    found = {
+        name: resolve(stages.get(name), rows, f'{group}.{name}')
+        for name in ('every', stage_of(cfg['method'], step), f'step_{step}')
+    }
+    return {k: v for k, v in found.items() if v and v is not NOTHING}
+
+
+def resolve(value: object, rows: tuple, where: str = '') -> object:
+    """Replace every table inside a value by its row.
+
+    The first row that the table has is taken, alone. Keys beside the table
+    are merged over it, as MMEngine merges: what a file sets inside a part
+    holds in every scenario, whether or not its base has a table there.
+
     Args:
-        group (Mapping, optional): Dict with ``every``, ``first``, ``later``
-            and ``step_N``; the more special one wins.
-        stage (str): ``'first'`` or ``'later'``.
-        step (int): The step.
+        value (object): A piece of a config.
+        rows (tuple[str]): Names of rows that fit, the most special first.
+        where (str): Its dotted key, for messages.
 
     Returns:
-        dict: By name, in the order in which they are to be merged.
+        object: ``NOTHING`` if it is a table without a row that fits.
     """
-    group = group or {}
-    names = ('every', stage, f'step_{step}')
-    return {name: group[name] for name in names if group.get(name)}
+    if isinstance(value, (list, tuple)):
+        items = (resolve(item, rows, where) for item in value)
+        return type(value)(item for item in items if item is not NOTHING)
+    if not isinstance(value, Mapping):
+        return value
+    beside = {key: resolve(part, rows, f'{where}.{key}')
+              for key, part in value.items() if key != TABLE}
+    beside = {key: part for key, part in beside.items() if part is not NOTHING}
+    if TABLE not in value:
+        return beside
+    table = value[TABLE] or {}
+    row = next((name for name in rows if name in table), None)
+    chosen = NOTHING if row is None else resolve(table[row], rows, where)
+    if chosen is NOTHING or not beside:
+        return beside or chosen
+    if not isinstance(chosen, Mapping):
+        raise ConfigError(
+            f'{where} is {chosen!r} by the row {row!r} of its table, so '
+            f'{", ".join(beside)} cannot be set in it: give all of it, as '
+            f'{where}=dict(_delete_=True, ...).')
+    whole = Config(dict(part=chosen), format_python_code=False)
+    whole.merge_from_dict(dict(part=beside))
+    return whole.part.to_dict()
 
 
-def check_table(cfg: Mapping, group: str) -> None:
-    """Refuse a table with a row that no scenario or no stage has.
+def tables_of(value: object, where: str = '') -> Iterator[tuple]:
+    """Every table inside a value, with the dotted key of its place."""
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from tables_of(item, where)
+    for key, part in value.items() if isinstance(value, Mapping) else ():
+        if key == TABLE:
+            yield where, part
+            part = part if isinstance(part, Mapping) else {}
+            for row, inner in part.items():
+                yield from tables_of(inner, f'{where}.{TABLE}.{row}')
+            continue
+        if isinstance(part, Mapping) and difflib.get_close_matches(
+                str(key), [TABLE], 1, 0.85):
+            raise ConfigError(f'Unknown key {key!r} in {where}: did you mean '
+                              f'{TABLE!r}?')
+        yield from tables_of(part, f'{where}.{key}'.lstrip('.'))
+
+
+def check_tables(cfg: Mapping, keys: Iterable[str]) -> None:
+    """Refuse a table at a wrong place, or with a row that no scenario has.
 
     Args:
         cfg (Mapping): The config of the sequence.
-        group (str): ``'method'`` or ``'schedule'``.
+        keys (Iterable[str]): Its keys that mean something.
     """
-    table = (cfg.get(group) or {}).get(TABLE) or {}
-    if not isinstance(table, Mapping):
-        raise ConfigError(f'{group}.{TABLE} is {table!r}: give a dict.')
-    for name, row in table.items():
-        where = f'{group}.{TABLE}[{name!r}]'
-        try:
-            check_row_name(name, cfg.get('scenario') or {})
-        except ValueError as error:
-            raise ConfigError(f'{where}: {error}') from error
-        if not isinstance(row, Mapping | None):
-            raise ConfigError(f'{where} is {row!r}: give a dict of stages.')
-        for key, stage in (row or {}).items():
-            if not is_stage(key) or not isinstance(stage, Mapping | None):
+    for key in keys:
+        for where, table in tables_of(cfg.get(key), key):
+            if key not in GROUPS:
                 raise ConfigError(
-                    f'{where} has {key}={stage!r}: a row holds dicts named '
-                    f'{", ".join(STAGES)} or step_1, step_2, ...')
+                    f'{where} is a table ({TABLE}), which only schedule and '
+                    f'method can hold: say schedule.every.{where}.')
+            if where == key:
+                raise ConfigError(
+                    f'{where}.{TABLE} is no longer a table of stages: a '
+                    'table stands at the place of the value it is for, '
+                    f'such as {_EXAMPLE}.')
+            _check_rows(table, f'{where}.{TABLE}', cfg.get('scenario') or {})
+
+
+def _check_rows(table: object, where: str, scenario: Mapping) -> None:
+    if not isinstance(table, Mapping | None):
+        raise ConfigError(f'{where} is {table!r}: give a dict, such as '
+                          f'{_EXAMPLE}.')
+    for name in table or ():
+        try:
+            check_row_name(name, scenario)
+        except (ValueError, TypeError) as error:
+            raise ConfigError(f'{where}[{name!r}]: {error}') from error
 
 
 def check_effect(cfg: Mapping, scenario: Scenario, steps: Iterable[int],
@@ -107,9 +154,11 @@ def check_effect(cfg: Mapping, scenario: Scenario, steps: Iterable[int],
         steps (Iterable[int]): The steps that are trained.
         options (Mapping): Values by dotted key, as ``--cfg-options`` are.
     """
-    groups = {g: for_scenario(cfg.get(g), scenario) for g in GROUPS}
+    changes = [[(f'{group}.{name}', change) for group in GROUPS
+                for name, change in overrides(
+                    cfg, group, scenario, step).items()] for step in steps]
     for key, value in options.items():
-        places = [_decider(groups, key, value, step) for step in steps]
+        places = [_decider(step, key, value) for step in changes]
         if all(places):
             names = ', '.join(f'{p}.{key}' for p in dict.fromkeys(places))
             raise ConfigError(
@@ -117,18 +166,14 @@ def check_effect(cfg: Mapping, scenario: Scenario, steps: Iterable[int],
                 f'a value of its own. Set {names}.')
 
 
-def _decider(groups: Mapping, key: str, value: object,
-             step: int) -> str | None:
+def _decider(changes: list, key: str, value: object) -> str | None:
     """Where another value is set for a step, such as ``method.later``."""
     found = None
-    stage = stage_of(groups['method'], step)
-    for group in GROUPS:
-        for name, change in overrides(groups[group], stage, step).items():
-            for part in key.split('.'):
-                known = isinstance(change, Mapping) and part in change
-                change = change[part] if known else value
-                if not known:
-                    break
-            else:
-                found = None if change == value else f'{group}.{name}'
+    for place, change in changes:
+        for part in key.split('.'):
+            if not isinstance(change, Mapping) or part not in change:
+                break
+            change = change[part]
+        else:
+            found = None if change == value else place
     return found

@@ -15,12 +15,28 @@ from .hooks.self_paced_hook import TYPE as SELF_PACED
 from .hooks.self_paced_hook import priority_takers, taken_unit
 from .problems import problem_of
 from .safety.guards import add_guards
-from .stages import GROUPS, for_scenario, overrides, stage_of
+from .stages import GROUPS, overrides, stage_of
 
 SAMPLERS = dict(
     DefaultSampler='mmseg_spwc.SeededSampler',
     InfiniteSampler='mmseg_spwc.SeededInfiniteSampler')
+LOG_PROCESSOR = 'mmseg_spwc.SequenceLogProcessor'
+DEFAULT_NAME = 'visualizer'  # in the configs of all OpenMMLab projects
+# of one step they are the sequence's matter
+OF_THE_RUN = (*KEYS, 'work_dir', 'load_from', 'resume', 'launcher',
+              'experiment_name', 'runner_type')
 SHARDED = 'mmseg_spwc.ShardedModel'
+_PLAIN = dict(cuda='AmpOptimWrapper', cpu='mmseg_spwc.CpuAmpOptimWrapper')
+_CONSOLIDATED = dict(
+    cuda='mmseg_spwc.ConsolidatedAmpOptimWrapper',
+    cpu='mmseg_spwc.ConsolidatedCpuAmpOptimWrapper')
+# mixed-precision form of an optimiser wrapper, by device
+AMP_FORMS = {
+    'OptimWrapper': _PLAIN,
+    'mmseg_spwc.ConsolidatedOptimWrapper': _CONSOLIDATED,
+    **dict.fromkeys(_PLAIN.values(), _PLAIN),
+    **dict.fromkeys(_CONSOLIDATED.values(), _CONSOLIDATED),
+}
 
 
 def scenario_of(cfg: Config) -> Scenario:
@@ -88,9 +104,14 @@ def step_config(cfg: Config,
     if cfg.get('self_paced') and stage == 'later':
         out.hooks['self_paced'] = _self_paced(cfg, scenario, step)
     for name in GROUPS:
-        group = for_scenario(cfg.get(name), scenario)
-        for change in overrides(group, stage, step).values():
+        for place, change in overrides(cfg, name, scenario, step).items():
+            for key in change.keys() & {*OF_THE_RUN}:
+                raise ConfigError(
+                    f'{name}.{place}.{key} has no effect, since {key} is one '
+                    f'for the whole run: set {key} beside {name}.')
             out.merge_from_dict(change)
+    if cfg.get('amp'):
+        _use_mixed_precision(out.optim_wrapper)
     check_single_values(out)
     if out.hooks.get('self_paced'):
         _set_priorities(out, cfg.self_paced.get('on'))
@@ -124,23 +145,46 @@ def _set_runtime(out: Config, cfg: Config, step: int, seed: int) -> None:
     name = out.get('experiment_name') or 'run'
     out.experiment_name = f'{name}_step_{step:02d}'
     if out.get('visualizer'):
-        out.visualizer.name = f'{name}_step_{step:02d}'
+        given = out.visualizer.get('name') or DEFAULT_NAME
+        given = name if given == DEFAULT_NAME else given
+        out.visualizer.name = f'{given}_step_{step:02d}'
 
 
 def _set_progress(out: Config, steps: list, step: int) -> None:
     """Let the line in the terminal say where in the sequence it is."""
+    given = out.get('log_processor') or {}
+    if given.get('type') not in (None, 'LogProcessor', LOG_PROCESSOR):
+        raise ConfigError(
+            f'log_processor.type is {given.type}: a sequence needs its own, '
+            'which also says where it is. Leave the type out; the other '
+            'options are kept.')
     out.log_processor = dict(
-        out.get('log_processor') or {},
-        type='mmseg_spwc.SequenceLogProcessor',
+        given,
+        type=LOG_PROCESSOR,
         by_epoch='max_epochs' in out.train_cfg,
         step=step,
         place=f'{sum(s <= step for s in steps)}/{len(steps)}')
+
+
+def _use_mixed_precision(wrapper: Config) -> None:
+    """Switch the optimiser wrapper to its mixed-precision form."""
+    kind = wrapper.get('type', 'OptimWrapper')
+    if kind not in AMP_FORMS:
+        raise ConfigError(f'--amp does not know the wrapper {kind}; '
+                          'choose its mixed-precision form in the '
+                          'config.')
+    place = 'cuda' if torch.cuda.is_available() else 'cpu'
+    wrapper.type = AMP_FORMS[kind][place]
+    if place == 'cuda':
+        wrapper.setdefault('loss_scale', 'dynamic')
 
 
 def _transition(cfg: Config, step: int, stage: str) -> dict:
     hook = dict(type='mmseg_spwc.StepTransitionHook', step=step)
     if stage == 'first':
         hook['backbone_weights'] = cfg.get('backbone_weights')
+        if cfg.get('load_from'):
+            hook['load_from'] = cfg.load_from
     else:
         hook['previous'] = checkpoint_path(cfg.work_dir, step - 1)
     return hook

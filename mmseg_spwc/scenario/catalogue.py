@@ -209,38 +209,47 @@ def build_scenario(cfg: Mapping) -> Scenario:
     return get_classification_scenario(**given)
 
 
-def row_names(scenario: Scenario) -> tuple[str, ...]:
-    """Names of the rows that suit a scenario in a table, general ones first.
+def row_names(scenario: Scenario, step: int) -> tuple[str, ...]:
+    """Names of the rows that fit a step in a table, the most special first.
 
-    The dataset; dataset and name, where another class order (``15-1b``) also
-    takes the row of its natural one (``15-1``).
+    A scenario of another class order (``15-1b``) also takes the rows of its
+    natural one (``15-1``).
     """
     natural = re.sub(r'(?<=\d)([a-z]|-[a-z][\w.-]*)$', '', scenario.name)
-    rows = (scenario.dataset, f'{scenario.dataset} {natural}',
-            f'{scenario.dataset} {scenario.name}')
-    return tuple(dict.fromkeys(rows))
+    names = [f'{scenario.dataset} {name}' for name in dict.fromkeys(
+        (scenario.name, natural))]
+    return (*(row for name in names for row in (f'{name} step_{step}', name)),
+            scenario.dataset, 'default')
 
 
 def check_row_name(row: str, own: Mapping) -> None:
     """Refuse the name of a row that no scenario looks for.
 
     Args:
-        row: A dataset, or a dataset and a name, such as ``voc 15-1``.
+        row: ``default``; a dataset; a dataset and a name (``voc 15-1``); or
+            these and a step (``voc 15-1 step_2``).
         own: A scenario as a config has it, with a dataset or a name that the
             catalogue need not know.
     """
-    dataset, _, name = row.partition(' ')
-    if dataset == own.get('dataset') and name == str(own.get('name')):
+    if row == 'default':
         return
+    head, step = re.fullmatch(r'(.*?)(?: step_(\d+))?', row).groups()
+    dataset, _, name = head.partition(' ')
     problems = {d: p for p in _PROBLEMS for d in _PROBLEMS[p][1]}
-    if dataset not in problems:
-        if dataset != own.get('dataset'):
-            raise ValueError(unknown('dataset', dataset, problems))
-    elif name:
-        main = build_scenario(
-            dict(problem=problems[dataset], dataset=dataset, name=name)).name
-        if main != name:
-            raise ValueError(f'{name!r} is a second name: write {main!r}.')
+    is_own = (dataset, name) == (own.get('dataset'), str(own.get('name')))
+    steps = own.get('steps') if is_own else None
+    if steps is None and dataset in problems and name:
+        scenario = build_scenario(
+            dict(problem=problems[dataset], dataset=dataset, name=name))
+        if scenario.name != name:
+            raise ValueError(f'{name!r} is a second name: write '
+                             f'{scenario.name!r}.')
+        steps = scenario.steps
+    elif dataset not in (*problems, own.get('dataset')):
+        raise ValueError(unknown('dataset', dataset, ('default', *problems)))
+    if step and (not name or steps and int(step) >= len(steps)):
+        raise ValueError(f'{head!r} has no step {step}: name a scenario and '
+                         'one of its steps, which count from 0.')
 
 
 def _get(problem: str, dataset: str, name: str | None, order: str | None,

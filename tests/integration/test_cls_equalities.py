@@ -11,7 +11,7 @@ from digit_runs import (
     weights,
 )
 
-from mmseg_spwc.engine.launch import use_mixed_precision
+from mmseg_spwc.engine.step_config import scenario_of, step_config
 
 HOOK = 'method.every.hooks.consolidation'
 
@@ -89,8 +89,8 @@ def test_accumulated_gradients_take_the_same_way(make, update):
 
 def test_mixed_precision_is_near_the_plain_run(make):
     cfg, plain = make('amp', 'ewc'), make('plain', 'ewc')
-    use_mixed_precision(cfg)
-    assert 'Amp' in cfg.method.every.optim_wrapper.type
+    cfg.amp = True
+    assert 'Amp' in step_config(cfg, scenario_of(cfg), 0).optim_wrapper.type
     scores = [train(c).step(1)['accuracy_by_step'] for c in (cfg, plain)]
     assert scores[0] == pytest.approx(scores[1], abs=0.1)
     state = weights(cfg, 1)

@@ -15,7 +15,7 @@ from mmengine.config import Config
 from mmengine.hooks import Hook
 from mmengine.optim.optimizer import amp_optimizer_wrapper
 
-from mmseg_spwc.engine.launch import use_mixed_precision
+from mmseg_spwc.engine.step_config import AMP_FORMS
 from mmseg_spwc.models import rc_layers
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import HOOKS
@@ -49,10 +49,8 @@ def halved(cfg: Config) -> None:
 
 def scaled(cfg: Config) -> None:
     """What ``--amp`` does where there is a GPU."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(torch.cuda, 'is_available', lambda: True)
-        use_mixed_precision(cfg)
-    assert cfg.optim_wrapper.loss_scale == 'dynamic'
+    cfg.amp = True
+    cfg.optim_wrapper.loss_scale = 'dynamic'
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +58,8 @@ def scaler_without_gpu(monkeypatch):
     """Loss scaling as on a GPU, but nothing in half precision."""
     patch = functools.partial(monkeypatch.setattr, amp_optimizer_wrapper)
     patch('is_cuda_available', lambda: True)
+    for forms in AMP_FORMS.values():
+        monkeypatch.setitem(forms, 'cpu', forms['cuda'])
     patch('GradScaler', functools.partial(torch.amp.GradScaler, 'cpu'))
     monkeypatch.setattr(mmengine.runner.amp, 'autocast',
                         lambda **kwargs: contextlib.nullcontext())

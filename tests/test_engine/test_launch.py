@@ -66,20 +66,53 @@ def test_short_and_long_options_say_the_same():
 
 
 @pytest.mark.parametrize('name, weight', [('15-1', 100), ('10-1', 10)])
-def test_the_table_is_settled_and_options_win_over_it(name, weight):
+def test_the_scenario_chooses_a_row_and_options_win_over_it(name, weight):
     cfg = load(MIB, name)
-    assert 'by_scenario' not in cfg.method
-    assert cfg.method.later.model.losses.kd.loss_weight == weight
     assert step(cfg).model.losses.kd.loss_weight == weight
     cfg = load(MIB, name, **{KD: 7})
     assert step(cfg).model.losses.kd.loss_weight == 7
 
 
+@pytest.mark.parametrize('name', ['15-1', '10-1'])
+@pytest.mark.parametrize('line', [
+    'kd=dict(loss_weight=50.)', "kd=dict(_delete_=True, type='x', "
+    'loss_weight=50.)'])
+@pytest.mark.parametrize('leaf', [MIB, RCIL])
+def test_what_a_file_that_inherits_sets_wins(tmp_path, leaf, line, name):
+    own = tmp_path / 'own.py'
+    own.write_text(
+        f"_base_ = '{CONFIGS / leaf}'\n"
+        f'method = dict(later=dict(model=dict(losses=dict({line}))))\n')
+    assert step(load(str(own), name)).model.losses.kd.loss_weight == 50
+    cfg = load(str(own), name, **{KD: 7})
+    assert step(cfg).model.losses.kd.loss_weight == 7
+
+
 def test_an_option_of_a_row_wins_too():
-    row = 'method.by_scenario.voc 15-1.later.model.losses.kd.loss_weight'
+    row = f'{KD}.by_scenario.voc 15-1'
     assert step(load(MIB, **{row: 7})).model.losses.kd.loss_weight == 7
     assert step(load(MIB, '10-1', **{row: 7})
                 ).model.losses.kd.loss_weight == 10
+
+
+def test_what_a_scenario_leaves_out_takes_no_options(tmp_path):
+    leaf = 'rcil/rcil_deeplabv3-r101-d16_cityscapes-domain-512x512.py'
+    with pytest.raises(ConfigError, match=(
+            "losses.kd is None by the row 'cityscapes_domain' of its table, "
+            'so loss_weight cannot')):
+        load(leaf, **{KD: 7})
+
+
+@pytest.mark.parametrize('options, launcher, resume', [
+    ({}, 'none', False),
+    (dict(launcher='slurm', resume=True), 'slurm', True)])
+def test_launcher_and_resume_of_a_config_count(options, launcher, resume):
+    cfg = load(MIB, **options)
+    assert (cfg.launcher, cfg.resume) == (launcher, resume)
+    cfg = load_config(Namespace(
+        config=str(CONFIGS / MIB), cfg_options=options, launcher='pytorch',
+        resume=True))
+    assert (cfg.launcher, cfg.resume) == ('pytorch', True)
 
 
 def test_an_option_that_a_table_would_swallow_is_refused():

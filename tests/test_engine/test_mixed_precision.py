@@ -1,28 +1,34 @@
 """--amp finds the mixed-precision form of every optimiser wrapper."""
 import pytest
 import torch
-from mmengine.config import Config
 
-from mmseg_spwc.engine import launch
+from mmseg_spwc.engine.step_config import scenario_of, step_config
 from mmseg_spwc.errors import ConfigError
+
+
+def wrapper(cfg, step):
+    return step_config(cfg, scenario_of(cfg), step).optim_wrapper
 
 
 @pytest.mark.parametrize('cuda, plain, ours', [
     (True, 'AmpOptimWrapper', 'mmseg_spwc.ConsolidatedAmpOptimWrapper'),
     (False, 'mmseg_spwc.CpuAmpOptimWrapper',
      'mmseg_spwc.ConsolidatedCpuAmpOptimWrapper')])
-def test_amp_switches_the_methods_wrapper_too(monkeypatch, cuda, plain, ours):
+def test_amp_switches_the_methods_wrapper_too(
+        monkeypatch, tiny_config, cuda, plain, ours):
     monkeypatch.setattr(torch.cuda, 'is_available', lambda: cuda)
-    kind = 'mmseg_spwc.ConsolidatedOptimWrapper'
-    cfg = Config(dict(
-        optim_wrapper=dict(optimizer=dict(type='SGD')),
+    cfg = tiny_config()
+    cfg.amp = True
+    cfg.optim_wrapper.pop('type', None)
+    kind = dict(by_scenario={'default': 'mmseg_spwc.ConsolidatedOptimWrapper'})
+    cfg.merge_from_dict(dict(
         schedule=dict(later=dict(optim_wrapper=dict(optimizer=dict(lr=1)))),
-        method=dict(name='EWC', every=dict(optim_wrapper=dict(type=kind)))))
-    for _ in range(2):
-        launch.use_mixed_precision(cfg)
-    assert cfg.optim_wrapper.type == plain
-    assert cfg.method.every.optim_wrapper.type == ours
-    assert 'type' not in cfg.schedule.later.optim_wrapper
-    cfg.method.every.optim_wrapper.type = 'Other'
+        method=dict(step_1=dict(optim_wrapper=dict(type=kind)),
+                    step_2=dict(optim_wrapper=dict(type=ours)))))
+    assert [wrapper(cfg, s).type for s in range(3)] == [plain, ours, ours]
+    assert wrapper(cfg, 0).get('loss_scale') == ('dynamic' if cuda else None)
+    cfg.merge_from_dict({'method.step_1.optim_wrapper.type': 'Other'})
     with pytest.raises(ConfigError, match='wrapper Other'):
-        launch.use_mixed_precision(cfg)
+        wrapper(cfg, 1)
+    cfg.amp = False
+    assert wrapper(cfg, 1).type == 'Other'

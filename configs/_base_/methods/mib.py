@@ -12,9 +12,6 @@ method = dict(
                 pixel=dict(type='mmseg_spwc.UnbiasedCrossEntropyLoss'),
                 kd=dict(
                     type='mmseg_spwc.UnbiasedDistillationLoss',
-                    loss_weight=10.))),
-        hooks=dict(transition=dict(classifier_init='balanced'))),
-    by_scenario={
-        'voc 15-1':
-        dict(later=dict(model=dict(losses=dict(kd=dict(loss_weight=100.)))))
-    })
+                    loss_weight=dict(
+                        by_scenario={'default': 10., 'voc 15-1': 100.})))),
+        hooks=dict(transition=dict(classifier_init='balanced'))))

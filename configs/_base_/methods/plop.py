@@ -1,12 +1,7 @@
 # PLOP: local pooled outputs distilled, background relabelled by the old
-# model. The published entropy and median are in plop_compat.py.
-
-
-def pod(**factors):
-    """Factors of the pooled outputs: all maps, and the logits."""
-    return dict(losses=dict(pod=factors))
-
-
+# model. The published entropy and median are in plop_compat.py. In
+# `cityscapes_domain` every pixel of a new city has its label, and no class is
+# new.
 method = dict(
     name='PLOP',
     every=dict(
@@ -16,26 +11,33 @@ method = dict(
     later=dict(
         model=dict(
             pre_activation=True,
-            pseudo_label=dict(portion=0.5, floor=0.001),
+            pseudo_label=dict(
+                by_scenario={
+                    'default': dict(portion=0.5, floor=0.001),
+                    'cityscapes_domain': None
+                }),
             losses=dict(
                 pod=dict(
                     type='mmseg_spwc.LocalPODLoss',
-                    factor=0.01,
-                    last_factor=0.0005))),
+                    # all maps, and the logits
+                    by_scenario={
+                        'default': dict(factor=0.01, last_factor=0.0005),
+                        'ade': dict(factor=1e-3, last_factor=1e-5),
+                        'cityscapes_domain': dict(
+                            factor=1e-4, last_factor=1e-4),
+                        'cityscapes_domain 1-1': dict(
+                            factor=1e-4, last_factor=1e-3)
+                    }))),
+        train_cfg=dict(max_epochs=dict(by_scenario={'voc 10-1': 10})),
         hooks=dict(
-            transition=dict(classifier_init='balanced'),
-            pseudo_label=dict(type='mmseg_spwc.PseudoLabelHook'))),
-    by_scenario={
-        'voc 10-1': dict(later=dict(train_cfg=dict(max_epochs=10))),
-        'ade': dict(later=dict(model=pod(factor=1e-3, last_factor=1e-5))),
-        # every pixel of a new city has its label, and no class is new
-        'cityscapes_domain': dict(
-            later=dict(
-                model=dict(
-                    pseudo_label=None, **pod(factor=1e-4, last_factor=1e-4)),
-                hooks=dict(
-                    transition=dict(classifier_init='default'),
-                    pseudo_label=None))),
-        'cityscapes_domain 1-1': dict(
-            later=dict(model=pod(last_factor=1e-3))),
-    })
+            transition=dict(
+                classifier_init=dict(
+                    by_scenario={
+                        'default': 'balanced',
+                        'cityscapes_domain': 'default'
+                    })),
+            pseudo_label=dict(
+                by_scenario={
+                    'default': dict(type='mmseg_spwc.PseudoLabelHook'),
+                    'cityscapes_domain': None
+                }))))

@@ -3,4 +3,6 @@
 _base_ = './plop.py'
 method = dict(
     name='PLOP (published)',
-    later=dict(model=dict(pseudo_label=dict(compat='plop'))))
+    later=dict(
+        model=dict(
+            pseudo_label=dict(by_scenario={'default': dict(compat='plop')}))))

@@ -2,13 +2,8 @@
 # MiB's losses. `match` names the convolutions that are doubled: the 3x3 of
 # every residual block (ResNet), the depthwise 3x3 of every inverted one
 # (MobileNetV2; they come first in `layer1`, which does not widen, and second
-# elsewhere), and those of the ASPP.
-
-
-def lr(value):
-    return dict(optim_wrapper=dict(optimizer=dict(lr=value)))
-
-
+# elsewhere), and those of the ASPP. In `cityscapes_domain` every pixel of a
+# new city has its label, and no class is new.
 method = dict(
     name='RCIL',
     every=dict(
@@ -18,42 +13,54 @@ method = dict(
                 r'|aspp_convs\.\d)$'),
             losses=dict(
                 pixel=dict(type='mmseg_spwc.PixelCrossEntropyLoss')))),
-    first=dict(model=dict(rc=dict(frozen=False))),
+    first=dict(
+        model=dict(rc=dict(frozen=False)),
+        optim_wrapper=dict(
+            optimizer=dict(
+                lr=dict(by_scenario=dict(voc=0.02, cityscapes_domain=0.02))))),
     later=dict(
         model=dict(
             losses=dict(
-                pixel=dict(type='mmseg_spwc.UnbiasedCrossEntropyLoss'),
+                pixel=dict(
+                    type=dict(
+                        by_scenario={
+                            'default': 'mmseg_spwc.UnbiasedCrossEntropyLoss',
+                            'cityscapes_domain':
+                            'mmseg_spwc.PixelCrossEntropyLoss'
+                        })),
                 kd=dict(
-                    type='mmseg_spwc.UnbiasedDistillationLoss',
-                    loss_weight=100.),
+                    by_scenario={
+                        'default': dict(
+                            type='mmseg_spwc.UnbiasedDistillationLoss',
+                            loss_weight=100.),
+                        # in a hundred iterations 100 lets no new class in
+                        'shapes': dict(
+                            type='mmseg_spwc.UnbiasedDistillationLoss',
+                            loss_weight=5.),
+                        'cityscapes_domain': None
+                    }),
                 cube=dict(
                     type='mmseg_spwc.PooledCubeLoss',
-                    factor=0.01,
-                    last_factor=0.0005))),
-        hooks=dict(transition=dict(classifier_init='balanced'))),
-    by_scenario={
-        'voc': dict(first=lr(0.02)),
-        'ade': dict(
-            later=dict(
-                model=dict(
-                    losses=dict(cube=dict(factor=5e-6, last_factor=5e-7))))),
-        # every pixel of a new city has its label, and no class is new
-        'cityscapes_domain': dict(
-            first=lr(0.02),
-            later=dict(
-                model=dict(
-                    losses=dict(
-                        pixel=dict(type='mmseg_spwc.PixelCrossEntropyLoss'),
-                        kd=None,
-                        cube=dict(
+                    by_scenario={
+                        'default': dict(factor=0.01, last_factor=0.0005),
+                        'ade': dict(factor=5e-6, last_factor=5e-7),
+                        'cityscapes_domain': dict(
                             factor=5e-4,
                             last_factor=1e-4,
                             channel_factor=1e-4,
-                            channel_last_factor=0.))),
-                hooks=dict(transition=dict(classifier_init='default')),
-                **lr(0.002))),
-        'cityscapes_domain 11-1': dict(later=lr(0.004)),
-        # a step has a hundred iterations, in which 100 lets no new class in
-        'shapes': dict(
-            later=dict(model=dict(losses=dict(kd=dict(loss_weight=5.))))),
-    })
+                            channel_last_factor=0.)
+                    }))),
+        optim_wrapper=dict(
+            optimizer=dict(
+                lr=dict(
+                    by_scenario={
+                        'cityscapes_domain': 0.002,
+                        'cityscapes_domain 11-1': 0.004
+                    }))),
+        hooks=dict(
+            transition=dict(
+                classifier_init=dict(
+                    by_scenario={
+                        'default': 'balanced',
+                        'cityscapes_domain': 'default'
+                    })))))

@@ -12,7 +12,7 @@ from mmseg_spwc.models.rc import import_branches
 from mmseg_spwc.registry import HOOKS, MODELS
 from mmseg_spwc.utils.distributed import unwrap
 
-from ..checkpoint import load_plain, load_step
+from ..checkpoint import fitting_weights, load_plain, load_step
 from ..sharded_model import ShardedModel
 
 
@@ -20,7 +20,8 @@ from ..sharded_model import ShardedModel
 class StepTransitionHook(Hook):
     """Gives a step its first weights and, if a loss asks for it, a teacher.
 
-    The first step starts from ``backbone_weights``; a later one from the
+    The first step starts from ``backbone_weights``, and then from what fits
+    of ``load_from``; a later one from the
     weights of the step before, all of which must fit, and from the chosen
     initialisation of the new classifier. A resumed step keeps the weights
     that MMEngine has loaded and gets its teacher only.
@@ -30,6 +31,9 @@ class StepTransitionHook(Hook):
         previous (str, optional): Checkpoint of the step before.
         backbone_weights (str, optional): File or URL of backbone weights in
             any of the formats of :mod:`mmseg_spwc.models.foreign_weights`.
+        load_from (str, optional): File or URL of a checkpoint, of mmseg or
+            MMPretrain or ours; the weights whose names and shapes fit are
+            taken.
         classifier_init (str): See
             :meth:`GrowingClassifier.initialise_new` of segmentors and
             :meth:`GrowingLinear.initialise_new` of classifiers. Defaults to
@@ -45,11 +49,13 @@ class StepTransitionHook(Hook):
                  step: int,
                  previous: str | None = None,
                  backbone_weights: str | None = None,
+                 load_from: str | None = None,
                  classifier_init: str = 'default',
                  share: float | None = None) -> None:
         self.step = step
         self.previous = previous
         self.backbone_weights = backbone_weights
+        self.load_from = load_from
         self.classifier_init = classifier_init
         self.init_options = {} if share is None else dict(share=share)
 
@@ -84,13 +90,17 @@ class StepTransitionHook(Hook):
         Only a plain network has all names and shapes to check them by; the
         student's doubled layers take its weights for both branches.
         """
-        if self.previous is None and not self.backbone_weights:
+        if not (self.previous or self.backbone_weights or self.load_from):
             return
         source = build_plain(config, student.channels)
-        if self.previous is None:
+        if self.backbone_weights:
             self._load_backbone(source.backbone)
             student.backbone.load_state_dict(source.backbone.state_dict())
-        else:
+        if self.load_from:
+            with input_errors('load_from'):
+                student.load_state_dict(
+                    fitting_weights(source, self.load_from), strict=False)
+        if self.previous is not None:
             content = load_step(self.previous)
             source.load_state_dict(student.state_dict(), strict=False)
             load_previous(source, content['state_dict'])

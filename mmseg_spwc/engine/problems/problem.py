@@ -42,6 +42,9 @@ class Problem:
                 f'{self.models[0]}.')
         out.model.type = self.student
         out.model.channels = list(scenario.channels(step))
+        if out.get('data_preprocessor') and not out.model.get(
+                'data_preprocessor'):  # as MMEngine's Runner does
+            out.model.data_preprocessor = copy.deepcopy(out.data_preprocessor)
         self.fit_model(out.model, cfg, scenario, step)
 
     def fit_model(self, model: Config, cfg: Config, scenario: Scenario,
@@ -77,7 +80,8 @@ class Problem:
         out.test_evaluator = self.evaluator(
             [metric, *other_metrics(out.get('test_evaluator'),
                                     self.replaced)])
-        out.test_cfg = dict(type='TestLoop')
+        out.test_cfg = dict(dict(type='TestLoop'),
+                            **(out.get('test_cfg') or {}))
         out.val_dataloader = out.val_evaluator = out.val_cfg = None
         if heldout.get('ratio'):
             out.val_dataloader = validation

@@ -2,7 +2,11 @@ _base_ = '../../../_base_/methods/ewc_online.py'
 method = dict(
     every=dict(
         model=dict(_delete_=True),  # no loss of pixels
-        hooks=dict(consolidation=dict(n_samples=4000))),
-    by_scenario=dict.fromkeys(
-        ('cifar100', 'tiny_imagenet'),
-        dict(every=dict(hooks=dict(consolidation=dict(strength=800.))))))
+        hooks=dict(
+            consolidation=dict(
+                strength=dict(
+                    _delete_=True,
+                    by_scenario={
+                        'default': 100., 'cifar100': 800., 'tiny_imagenet': 800.
+                    }),
+                n_samples=4000))))
