@@ -22,7 +22,7 @@ from mmseg_spwc.visualization.runs import compare, load_runs  # noqa: E402
 def page(folders: list[Path]) -> tuple[float, int]:
     """Return CPU seconds and bytes of a report."""
     begin = clock()
-    runs, problems = load_runs(folders)
+    runs, problems = load_runs(folders, trust=True)
     size = len(render(compare(runs), None, problems).encode())
     return clock() - begin, size
 

@@ -18,6 +18,10 @@ def parse_args() -> argparse.Namespace:
         '--size',
         type=int,
         help="side the image is resized to (default: the config's own)")
+    parser.add_argument(
+        '--trust',
+        action='store_true',
+        help='let records do what configs may: run code, read any file')
     return parser.parse_args()
 
 
@@ -30,7 +34,7 @@ def main() -> int:
     from mmseg_spwc.visualization.report import render_steps
     from mmseg_spwc.visualization.runs import load_runs
     with user_errors():
-        (run, ), _ = load_runs([args.run])
+        (run, ), _ = load_runs([args.run], args.trust)
         image = inference.read_image(args.image)
         views = inference.segment_by_step(run, image, args.size)
     title = f'{run.record.content["method"]}, step by step'

@@ -75,7 +75,7 @@ def report(folder) -> None:
     """Write the page that compares the best settings."""
     from mmseg_spwc.cli import MIM
     subprocess.run([sys.executable, MIM / 'tools' / 'report.py', folder,
-                    '-o', folder / 'report.html'], check=False)
+                    '-o', folder / 'report.html', '--trust'], check=False)
 
 
 if __name__ == '__main__':

@@ -21,6 +21,10 @@ def parse_args() -> argparse.Namespace:
         '--size',
         type=int,
         help="side the image is resized to (default: the config's own)")
+    parser.add_argument(
+        '--trust',
+        action='store_true',
+        help='let records do what configs may: run code, read any file')
     return parser.parse_args()
 
 
@@ -31,7 +35,7 @@ def main() -> int:
     from mmseg_spwc.errors import user_errors
     from mmseg_spwc.visualization.runs import load_runs
     with user_errors():
-        (run, ), _ = load_runs([args.run])
+        (run, ), _ = load_runs([args.run], args.trust)
         page = build_page(StepTrials(run, args.size))
     page.launch(server_name=args.host, server_port=args.port)
     return 0

@@ -3,9 +3,9 @@ _base_ = [
     '../_base_/models/deeplabv3_r101-d16.py',
     '../_base_/datasets/voc12aug.py',
     '../_base_/methods/rcil_compat.py',
-    '../_base_/methods/spwc_authors_code.py',
     '../_base_/default_runtime.py',
 ]
+self_paced = dict(name='spWC (authors_code)', rule='authors_code')
 # every background pixel gets a pseudo label, however unsure, and an image
 # without background has no loss of pixels
 method = dict(later=dict(

@@ -15,7 +15,7 @@ from mmseg_spwc.scenario import build_scenario
 from mmseg_spwc.visualization.report import StepView
 from mmseg_spwc.visualization.runs import Run
 
-from .step_model import StepModel, config_of, load_step_model
+from .step_model import StepModel, config_of, load_run_step
 
 
 def read_image(path: str | Path) -> np.ndarray:
@@ -90,7 +90,7 @@ def segment_by_step(run: Run, image: np.ndarray,
     size = size or default_size(cfg)
     views = []
     for entry in run.record.steps:
-        loaded = load_step_model(cfg, run.folder / entry['checkpoint'])
+        loaded = load_run_step(run, entry, cfg)
         views.append(StepView(entry['step'],
                               segment_image(loaded, image, size),
                               loaded.classes, loaded.palette))

@@ -1,9 +1,12 @@
 """The network of a finished step, ready to be used.
 
 A record keeps its config as MMEngine prints it: names, literals and calls of
-``dict``. A record may come from anyone, so it is parsed, not executed.
+``dict``. A record may come from anyone, so it is parsed, not executed, and
+unless it is one's own, or trusted, its network is built by registered parts
+alone and its data stay where they are.
 """
 import ast
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,11 +20,15 @@ from torch.utils.data import Dataset
 from mmseg_spwc.datasets.continual_seg import find_key
 from mmseg_spwc.engine.checkpoint import check_fits, load_step, load_weights
 from mmseg_spwc.engine.config_keys import check_keys
+from mmseg_spwc.engine.problems.problem import parts_of
 from mmseg_spwc.engine.step_config import scenario_of, step_config
 from mmseg_spwc.errors import ConfigError, input_errors
 from mmseg_spwc.registry import DATASETS, MODELS
 from mmseg_spwc.scenario import in_new_words
+from mmseg_spwc.utils.own import is_sealed
 from mmseg_spwc.visualization.runs import Run
+
+from .foreign import ADVICE, strangers, without_sources
 
 
 @dataclass(frozen=True)
@@ -59,9 +66,31 @@ def load_step_model(cfg: Config, checkpoint: str | Path) -> StepModel:
     """Build the network of a step and load its weights.
 
     Args:
-        cfg (Config): The config of the sequence.
+        cfg (Config): The config of the sequence; it is trusted.
         checkpoint (str | Path): ``final.pth`` of one of its steps.
     """
+    return _load(cfg, checkpoint)
+
+
+def load_run_step(run: Run, entry: Mapping,
+                  cfg: Config | None = None) -> StepModel:
+    """Build the network of a step of a run, from parts that may be trusted.
+
+    Args:
+        run (Run): With its weights at hand.
+        entry (Mapping): The step in its record.
+        cfg (Config, optional): What :func:`config_of` has read.
+    """
+    cfg = cfg or config_of(run)
+    checkpoint = run.inside(entry['checkpoint'])
+    if is_trusted(run):
+        return load_step_model(cfg, checkpoint)
+    with strangers(run.folder):
+        return _load(cfg, checkpoint, without_sources)
+
+
+def _load(cfg: Config, checkpoint: str | Path,
+          sieve: Callable = lambda model: model) -> StepModel:
     check_keys(cfg)
     init_default_scope(cfg.get('default_scope', 'mmseg'))
     content = load_step(checkpoint)
@@ -70,7 +99,7 @@ def load_step_model(cfg: Config, checkpoint: str | Path) -> StepModel:
         scenario = scenario_of(cfg)
     check_fits(stamp, scenario, checkpoint)
     out = step_config(cfg, scenario, stamp.step)
-    model = MODELS.build(out.model)
+    model = MODELS.build(sieve(out.model))
     model.to_plain()
     load_weights(model, content['state_dict'], checkpoint)
     return StepModel(model.eval(), out, stamp.step,
@@ -79,30 +108,54 @@ def load_step_model(cfg: Config, checkpoint: str | Path) -> StepModel:
 
 
 def load_run(run: Run) -> tuple[StepModel, Dataset]:
-    """Return the last step's network of a run, and its test data."""
+    """Return the last step's network of a run, and its test data.
+
+    Raises:
+        ConfigError: If the data are not there, or a stranger's record names
+            them. They are never made.
+    """
     cfg = config_of(run)
-    entry = run.record.steps[-1]
-    checkpoint = run.folder / entry['checkpoint']
-    loaded = load_step_model(cfg, checkpoint)
-    source = loaded.cfg.test_dataloader.dataset
-    root = find_key(source.dataset, 'data_root')
-    if root and not Path(root).exists():
+    with input_errors(run.folder):
+        source = cfg.test_dataloader.dataset
+        root = cfg.get('data_root') or find_key(source, 'data_root')
+        away = root and not Path(root).exists()
+    if away:
         raise ConfigError(f'its data are not at {root}')
+    if not is_trusted(run):
+        raise ConfigError(
+            f'{run.folder} is not from a run of yours, so no data are read '
+            f'that its record names. {ADVICE}')
+    loaded = load_run_step(run, run.record.steps[-1], cfg)
+    source = loaded.cfg.test_dataloader.dataset
+    for part in parts_of(source.dataset):
+        part.pop('generate', None)
     return loaded, DATASETS.build(source)
+
+
+def is_trusted(run: Run) -> bool:
+    """Whether a run's config may do what a config of one's own may do."""
+    about = run.record.content['run']
+    return run.trust or is_sealed(about['config'], about.get('seal'))
 
 
 def config_of(run: Run) -> Config:
     """Return the config of a run; it is parsed, not executed.
 
-    The modules that it names in ``custom_imports`` are imported, since its
-    types are registered there.
+    The modules that it names in ``custom_imports`` are imported if it is
+    trusted, since its types are registered there.
     """
-    values = read_config(run.record.content['run']['config'])
-    if 'scenario' in values:
-        values['scenario'] = in_new_words(values['scenario'])
-    if values.get('custom_imports'):
-        import_modules_from_strings(**values['custom_imports'])
-    return Config(values)
+    try:
+        values = read_config(run.record.content['run']['config'])
+        if 'scenario' in values:
+            values['scenario'] = in_new_words(values['scenario'])
+        cfg = Config(values)
+        check_keys(cfg)
+    except Exception as error:  # anything may be written there
+        raise ConfigError(f'The config in the record of {run.folder} cannot '
+                          f'be read ({error}).') from error
+    if cfg.get('custom_imports') and is_trusted(run):
+        import_modules_from_strings(**cfg.custom_imports)
+    return cfg
 
 
 def read_config(text: str) -> dict:

@@ -14,7 +14,7 @@ from mmseg_spwc.visualization.gallery import Gallery
 from mmseg_spwc.visualization.runs import Run
 
 from . import inference
-from .step_model import StepModel, config_of, load_step_model
+from .step_model import StepModel, config_of, load_run_step
 
 TOP = 5
 # each network is read once; a sequence has rarely more steps
@@ -51,8 +51,7 @@ class StepTrials:
         return f'{self.run.record.content["method"]}, step by step'
 
     def _load(self, step: int) -> StepModel:
-        entry = self.run.record.step(step)
-        return load_step_model(self.cfg, self.run.folder / entry['checkpoint'])
+        return load_run_step(self.run, self.run.record.step(step), self.cfg)
 
     def segment(self, image: np.ndarray,
                 step: int) -> tuple[np.ndarray, list[tuple]]:

@@ -20,6 +20,7 @@ from mmseg_spwc.labels import VOID
 from mmseg_spwc.utils.display import say, track
 from mmseg_spwc.utils.distributed import from_first_rank
 from mmseg_spwc.utils.files import write_text
+from mmseg_spwc.utils.own import cache_folder
 
 VERSION = 2
 
@@ -69,7 +70,7 @@ def _load_or_scan(dataset, names: list, cache_dir: str | None) -> dict:
     infos = [dataset.get_data_info(i) for i in range(len(names))]
     _check_files(infos)
     fingerprint = _fingerprint(infos, names)
-    path = _cache_folder(cache_dir) / f'classes-{fingerprint[:16]}.json'
+    path = cache_folder(cache_dir) / f'classes-{fingerprint[:16]}.json'
     stored = _read(path, fingerprint)
     if stored is None:
         tasks = [(info['img_path'], info['seg_map_path'],
@@ -144,11 +145,6 @@ def _fingerprint(infos: list, names: list) -> str:
             digest.update(f'|{stat.st_size}|{stat.st_mtime_ns}'.encode())
         digest.update(f'|{info.get("reduce_zero_label", False)}\n'.encode())
     return digest.hexdigest()
-
-
-def _cache_folder(cache_dir: str | None) -> Path:
-    chosen = cache_dir or os.environ.get('MMSEG_SPWC_CACHE')
-    return Path(chosen or Path.home() / '.cache' / 'mmseg_spwc')
 
 
 def _read(path: Path, fingerprint: str) -> Mapping | None:

@@ -137,22 +137,34 @@ def check_start(stamp: Stamp, scenario: Scenario, path: str) -> None:
             'setting than this scenario; train its step 0 first.')
 
 
-def load_plain(source: str) -> dict:
-    """Read weights through MMEngine, from wherever it can read.
+@contextlib.contextmanager
+def tensors_only() -> Iterator[None]:
+    """Have every ``torch.load`` refuse code.
 
-    Args:
-        source (str): A file, a URL, or a name such as
-            ``torchvision://resnet18``.
+    MMEngine leaves the choice to torch, whose default depends on its version,
+    and torch.hub decides against it; all of them listen to these variables.
+    """
+    before = {name: os.environ.pop(name, None) for name in (_ALWAYS, _NEVER)}
+    os.environ[_ALWAYS] = '1'
+    try:
+        yield
+    finally:
+        os.environ.pop(_ALWAYS, None)
+        os.environ.update({k: v for k, v in before.items() if v is not None})
 
-    Returns:
-        dict: A state dict, or a checkpoint that holds one.
+
+def _load_plain(source: str, *args, **kwargs) -> dict:
+    """Read weights as MMEngine does, from wherever it can read.
+
+    It takes the place of MMEngine's own, so that ``init_cfg``, ``pretrained``
+    and ``load_from`` read tensors only too.
 
     Raises:
-        CheckpointError: If it holds more than tensors, numbers and text.
+        CheckpointError: If they hold more than tensors, numbers and text.
     """
     try:
-        with _tensors_only():
-            return CheckpointLoader.load_checkpoint(source, 'cpu')
+        with tensors_only():
+            return _load_any(source, *args, **kwargs)
     except (pickle.UnpicklingError, LookupError, EOFError,
             RuntimeError) as error:  # torch raises them for other files
         raise CheckpointError(
@@ -164,17 +176,18 @@ def load_plain(source: str) -> dict:
         ) from error
 
 
-@contextlib.contextmanager
-def _tensors_only() -> Iterator[None]:
-    """Have every ``torch.load`` refuse code.
+_load_any = CheckpointLoader.load_checkpoint
+CheckpointLoader.load_checkpoint = staticmethod(_load_plain)
 
-    MMEngine leaves the choice to torch, whose default depends on its version
-    and which listens to these variables.
+
+def load_plain(source: str) -> dict:
+    """Read weights of somebody else's.
+
+    Args:
+        source (str): A file, a URL, or a name such as
+            ``torchvision://resnet18``.
+
+    Returns:
+        dict: A state dict, or a checkpoint that holds one.
     """
-    before = {name: os.environ.pop(name, None) for name in (_ALWAYS, _NEVER)}
-    os.environ[_ALWAYS] = '1'
-    try:
-        yield
-    finally:
-        del os.environ[_ALWAYS]
-        os.environ.update({k: v for k, v in before.items() if v is not None})
+    return CheckpointLoader.load_checkpoint(source, 'cpu')

@@ -14,6 +14,7 @@ from mmseg_spwc.record import FILE_NAME, Record
 from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.utils.display import warn
 from mmseg_spwc.utils.distributed import from_first_rank
+from mmseg_spwc.utils.own import seal
 
 # keys that say where and how a run is made, not what its result is
 PLACES = ('work_dir', 'resume', 'launcher', 'load_from', 'data_root',
@@ -66,10 +67,12 @@ def _old_content(cfg: Config, scenario: Scenario, method: str,
 def _describe(cfg: Config) -> dict:
     """Return the ``run`` part of a record."""
     # yapf would take half a second
-    plain = Config(cfg.to_dict(), format_python_code=False)
+    text = Config(cfg.to_dict(), format_python_code=False).pretty_text
+    mark = seal(text)
     return dict(
         name=cfg.get('experiment_name') or 'run',
-        config=plain.pretty_text,
+        config=text,
+        **(dict(seal=mark) if mark else {}),
         config_hash=config_hash(cfg),
         seed=(cfg.get('randomness') or {}).get('seed') or 0,
         command=' '.join(sys.argv),

@@ -27,6 +27,7 @@ from mmseg_spwc.models.quantities import of_teacher
 from mmseg_spwc.registry import MODELS, check_parts_in
 from mmseg_spwc.scenario import Scenario
 
+from .checkpoint import tensors_only
 from .config_keys import check_options
 from .hooks.self_paced_hook import choice_of
 from .hooks.step_transition_hook import StepTransitionHook
@@ -150,7 +151,8 @@ def check_parts(configs: Mapping[int, Config]) -> None:
 
 def _network(model: Config) -> nn.Module:
     try:
-        return MODELS.build(model)
+        with tensors_only():
+            return MODELS.build(model)
     except RuntimeError as error:  # of torch, for a size that cannot be
         reason = str(error).partition('\n')[0]
         raise ConfigError(f'The network cannot be built ({reason}): correct '

@@ -11,7 +11,7 @@ from mmengine.runner import Runner
 from mmseg_spwc.errors import data_losses, input_errors
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import RUNNERS
-from mmseg_spwc.utils.display import shown
+from mmseg_spwc.utils.display import shown, warn
 from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 
 from .checkpoint import (
@@ -152,8 +152,8 @@ class ContinualRunner:
         cfg.resume = cfg.load_from is not None
         runner = _build(cfg)
         runner.log_processor.later_iters = plan.later_iterations(step)
-        self._train(runner, step)
-        path = self._save(runner, step)
+        branches = self._train(runner, step)
+        path = self._save(runner, step, branches)
         _load(runner, load_step(path)['state_dict'], path)
         info = runner.message_hub.get_info
         entry = dict(
@@ -177,23 +177,32 @@ class ContinualRunner:
         del runner, info
         free_memory()
 
-    def _train(self, runner: Runner, step: int) -> None:
-        """Train a step, or take step 0 from ``start_from``."""
-        if step > 0 or not self.cfg.get('start_from'):
+    def _train(self, runner: Runner, step: int) -> dict | None:
+        """Train a step, or take step 0 from ``start_from``.
+
+        Returns:
+            dict: Branches that the next step goes on with, if it does.
+        """
+        network, path = unwrap(runner.model), self.cfg.get('start_from')
+        if step > 0 or not path:
             runner.train()
-            return
-        content = load_step(self.cfg.start_from)
-        check_start(content['stamp'], self.scenario, self.cfg.start_from)
-        _load(runner, content['state_dict'], self.cfg.start_from)
+            return network.carried_branches()
+        content = load_step(path)
+        check_start(content['stamp'], self.scenario, path)
+        _load(runner, content['state_dict'], path)
         # what a method measures at the end of a step, it measures here
         runner.call_hook('after_train')
+        if network.carries and 'branches' not in content:
+            warn(f'start_from={path} was trained without branches to go on '
+                 "with (rc.init='carry'), so step 1 starts merged.")
+        return content.get('branches') if network.carries else None
 
-    def _save(self, runner: Runner, step: int) -> str:
+    def _save(self, runner: Runner, step: int,
+              branches: dict | None) -> str:
         """Fold the network to its plain form, and write it."""
         network = unwrap(runner.model)
         check_agreement(f'after training step {step}',
                         weights=dict(network.named_parameters()))
-        branches = network.carried_branches()
         network.to_plain()
         meta = dict(dataset_meta=_plain_meta(runner))  # builds on all ranks
         path = checkpoint_path(self.cfg.work_dir, step)

@@ -204,6 +204,9 @@ def _finish(out: Config) -> None:
     if isinstance(schedulers, Mapping):
         schedulers = [schedulers]
     for scheduler in schedulers:
+        if not by_epoch and not scheduler.keys() & {'begin', 'end'} and \
+                scheduler.pop('convert_to_iter_based', False):
+            scheduler['by_epoch'] = False  # else it would last for epochs
         if not (by_epoch and _counts_iterations(scheduler)):
             scheduler.setdefault('end', length)
     out.param_scheduler = schedulers

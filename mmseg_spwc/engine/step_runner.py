@@ -14,9 +14,11 @@ from mmengine.logging import MessageHub, MMLogger
 from mmengine.registry import VISUALIZERS
 from mmengine.runner import Runner
 from mmengine.visualization import Visualizer
+from torch import nn
 
 from mmseg_spwc.utils.display import quieten
 
+from .checkpoint import tensors_only
 from .logging.history import with_growing_histories
 
 
@@ -40,6 +42,11 @@ class StepRunner(Runner):
             if found is not None:  # else MMEngine says what is wrong
                 visualizer = dict(visualizer, type=late_figure(found))
         return super().build_visualizer(visualizer)
+
+    def build_model(self, model: nn.Module | dict) -> nn.Module:
+        """As MMEngine does, but weights that it fetches are tensors only."""
+        with tensors_only():
+            return super().build_model(model)
 
     def load_checkpoint(self, *args, **kwargs) -> dict:
         """As MMEngine does, but what it prints goes to the log."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mmseg_spwc.errors import RecordError
 from mmseg_spwc.record import Record
-from mmseg_spwc.utils.files import write_text
+from mmseg_spwc.utils.files import is_inside, write_text
 from mmseg_spwc.visualization.scores import (
     final_score,
     is_classification,
@@ -108,11 +108,13 @@ def is_aggregate(path: str | Path) -> bool:
     return path.name == FILE_NAME or (path / FILE_NAME).is_file()
 
 
-def read_aggregate(path: str | Path) -> dict:
+def read_aggregate(path: str | Path, trust: bool = False) -> dict:
     """Read and check a ``sweep.json``.
 
     Args:
         path (str | Path): The file, or the folder that holds it.
+        trust (bool): Whether its runs may be outside its folder. Defaults to
+            False.
 
     Returns:
         dict: Its content, with the folders of the runs made complete.
@@ -129,7 +131,13 @@ def read_aggregate(path: str | Path) -> dict:
                 f'{path} is not a sweep of version {VERSION}: use the '
                 'release that wrote it.')
         for run in content['runs']:
-            run['folder'] = str(path.parent / run['folder'])
+            folder = path.parent / run['folder']
+            if not trust and not is_inside(folder, path.parent):
+                raise RecordError(
+                    f'{path} names {run["folder"]}, which is outside its '
+                    'folder and is not read: add --trust if you trust who '
+                    'wrote it.')
+            run['folder'] = str(folder)
         _ = [s['best'] for s in content['settings']]
     except OSError as error:
         raise RecordError(f'{path} cannot be read: {error.strerror}.'
@@ -141,12 +149,14 @@ def read_aggregate(path: str | Path) -> dict:
     return content
 
 
-def expand_sweeps(paths: Sequence[str | Path]) -> tuple[list, list]:
+def expand_sweeps(paths: Sequence[str | Path],
+                  trust: bool = False) -> tuple[list, list]:
     """Put the runs of a sweep's best settings in its place.
 
     Args:
         paths (Sequence[str | Path]): Folders of runs or of sweeps, or the
             ``record.json`` or ``sweep.json`` there.
+        trust (bool): See :func:`read_aggregate`. Defaults to False.
 
     Returns:
         tuple[list, list]: Paths of runs, and the sweeps that were found.
@@ -156,7 +166,7 @@ def expand_sweeps(paths: Sequence[str | Path]) -> tuple[list, list]:
         if not is_aggregate(path):
             folders.append(path)
             continue
-        content = read_aggregate(path)
+        content = read_aggregate(path, trust)
         best = {s['name'] for s in content['settings'] if s['best']}
         folders += [run['folder'] for run in content['runs']
                     if run['group'] in best and run['finished']]

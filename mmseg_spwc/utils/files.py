@@ -42,6 +42,11 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
         raise
 
 
+def is_inside(path: str | os.PathLike, folder: str | os.PathLike) -> bool:
+    """Whether a path, with links followed, is in a folder."""
+    return Path(path).resolve().is_relative_to(Path(folder).resolve())
+
+
 def remove_leftovers(folder: str | os.PathLike) -> None:
     """Remove what a process that was killed had not finished writing.
 

@@ -42,16 +42,21 @@ def generators_kept() -> Iterator[None]:
     """Leave the generators as they are before a block."""
     python, array = random.getstate(), np.random.get_state()
     tensor = torch.get_rng_state()
+    # not in use, or in a forked worker, where it would not start
+    used = torch.cuda.is_initialized()
+    gpu = torch.cuda.get_rng_state() if used else None
     try:
         yield
     finally:
         random.setstate(python)
         np.random.set_state(array)
         torch.set_rng_state(tensor)
+        if gpu is not None:
+            torch.cuda.set_rng_state(gpu)
 
 
 def seed_generators(*entropy: int) -> None:
-    """Seed all generators.
+    """Seed all generators, that of a GPU in use among them.
 
     Args:
         entropy (int): Non-negative numbers; every tuple of them gives
@@ -61,6 +66,8 @@ def seed_generators(*entropy: int) -> None:
     random.seed(int(seeds[0]))
     np.random.seed(seeds[1])
     torch.random.default_generator.manual_seed(int(seeds[2]))
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed(int(seeds[2]))
 
 
 @contextlib.contextmanager

@@ -6,13 +6,32 @@ from pathlib import Path
 
 from mmseg_spwc.errors import RecordError
 from mmseg_spwc.record import Record
+from mmseg_spwc.utils.files import is_inside
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run: its record, and the folder that holds it."""
+    """One run: its record, and the folder that holds it.
+
+    Args:
+        record (Record): Whatever it says is data, not to be followed.
+        folder (Path): Where it is.
+        trust (bool): Whether the user vouches for whoever wrote it. Defaults
+            to False.
+    """
     record: Record
     folder: Path
+    trust: bool = False
+
+    def inside(self, name: str) -> Path:
+        """A file that the record names; it must be in the run's folder."""
+        path = self.folder / name
+        if not self.trust and not is_inside(path, self.folder):
+            raise RecordError(
+                f'The record of {self.folder} names {name}, which is outside '
+                'its folder and is not read: add --trust if you trust who '
+                'wrote it.')
+        return path
 
     @property
     def seed(self) -> int:
@@ -84,11 +103,13 @@ class Comparison:
                    key=lambda r: (r.finished_steps[-1:], len(r.steps)))
 
 
-def load_runs(paths: Sequence[str | Path]) -> tuple[list[Run], list[str]]:
+def load_runs(paths: Sequence[str | Path],
+              trust: bool = False) -> tuple[list[Run], list[str]]:
     """Read the records that can be read.
 
     Args:
         paths (Sequence[str | Path]): Folders of runs, or their record.json.
+        trust (bool): See :class:`Run`. Defaults to False.
 
     Returns:
         tuple: The runs, and one message for each record that is missing,
@@ -104,7 +125,8 @@ def load_runs(paths: Sequence[str | Path]) -> tuple[list[Run], list[str]]:
         except RecordError as error:
             problems.append(str(error))
         else:
-            runs.append(Run(record, path if path.is_dir() else path.parent))
+            folder = path if path.is_dir() else path.parent
+            runs.append(Run(record, folder, trust))
     if not runs:
         raise RecordError(' '.join(problems) or 'No run was given.')
     return runs, problems

@@ -112,3 +112,32 @@ def test_path_integrals_need_a_trained_first_step(with_method):
     cfg.start_from = f'{base.work_dir}/step_00/final.pth'
     with pytest.raises(ValueError, match='start_from'):
         ContinualRunner(cfg).train()
+
+
+def test_a_shared_first_step_brings_its_branches(with_method, tmp_path,
+                                                 capsys):
+    whole = with_method('rcil_compat')
+    ContinualRunner(whole).train()
+    assert final(whole, 0)['branches']
+    shared = with_method('rcil_compat')
+    shared.work_dir = str(tmp_path / 'shared')
+    shared.start_from = f'{whole.work_dir}/step_00/final.pth'
+    ContinualRunner(shared).train()
+    assert 'merged' not in capsys.readouterr().out
+    for step in (0, 1):
+        a, b = final(whole, step), final(shared, step)
+        for part in ('state_dict', 'branches'):
+            assert all(torch.equal(a[part][key], b[part][key])
+                       for key in a[part] | b[part])
+
+
+def test_a_shared_first_step_without_branches_is_told(with_method, capsys):
+    base = with_method('finetune')
+    cfg = with_method('rcil_compat')
+    ContinualRunner(base).train()
+    cfg.start_from = f'{base.work_dir}/step_00/final.pth'
+    assert 'merged' not in capsys.readouterr().out
+    ContinualRunner(cfg).train()
+    said = capsys.readouterr().out
+    assert said.count('so step 1 starts merged') == 1
+    assert 'branches' not in final(cfg, 0)

@@ -21,9 +21,15 @@ class Rates(Hook):
                       runner.optim_wrapper.get_lr()['lr'][0]))
 
 
-def test_rates_of_whole_steps(tiny_config):
+@pytest.mark.parametrize('loop', ['epochs', 'iterations'])
+def test_rates_of_whole_steps(tiny_config, loop):
     cfg = tiny_config(**{'scenario.steps': [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]],
                          'custom_hooks': [dict(type='mmseg_spwc.Rates')]})
+    if loop == 'iterations':
+        cfg.train_cfg = dict(type='IterBasedTrainLoop', max_iters=12)
+        cfg.schedule.later.train_cfg = dict(max_iters=7)
+        cfg.train_dataloader.sampler.type = 'InfiniteSampler'
+        cfg.default_hooks.checkpoint.update(by_epoch=False)
     FOUND.clear()
     ContinualRunner(cfg).train()
     later = next(n for n, found in enumerate(FOUND) if n and not found[0])

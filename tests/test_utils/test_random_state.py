@@ -37,3 +37,54 @@ def test_seeded_block_leaves_no_trace_and_repeats():
         assert draw() == first
     with seeded(1, 3, 2):
         assert draw() != first
+
+
+class FakeCuda:
+    """A GPU's generator: its state is the number of draws after a seed."""
+
+    def __init__(self, monkeypatch, initialised=True):
+        self.state = torch.tensor([7, 3])
+        for name, function in dict(
+                is_available=lambda: True,
+                is_initialized=lambda: initialised,
+                get_rng_state=self.get, set_rng_state=self.set,
+                manual_seed=self.seed).items():
+            monkeypatch.setattr(torch.cuda, name, function)
+        self.initialised = initialised
+
+    def get(self):
+        assert self.initialised, 'would start CUDA, which no fork may'
+        return self.state.clone()
+
+    def set(self, state):
+        self.state = state.clone()
+
+    def seed(self, seed):
+        self.state = torch.tensor([seed, 0])
+
+    def draw(self):
+        self.state[1] += 1
+        return self.state.tolist()
+
+
+def test_a_gpu_is_seeded_and_kept(monkeypatch):
+    gpu = FakeCuda(monkeypatch)
+    with seeded(1, 2, 3):
+        first = gpu.draw()
+    assert gpu.state.tolist() == [7, 3]
+    with seeded(1, 2, 3):
+        assert gpu.draw() == first
+    with seeded(1, 3, 2):
+        assert gpu.draw() != first
+    assert gpu.state.tolist() == [7, 3]
+
+
+def test_a_gpu_that_is_not_in_use_is_let_be(monkeypatch):
+    """As in a worker, which seeds every sample it loads."""
+    gpu = FakeCuda(monkeypatch, initialised=False)
+    with seeded(1, 2, 3):
+        first = draw()
+    assert gpu.state.tolist() == [7, 3]
+    monkeypatch.undo()
+    with seeded(1, 2, 3):
+        assert draw() == first

@@ -18,6 +18,10 @@ def parse_args() -> argparse.Namespace:
         '--images', type=int, default=3, metavar='N', help='images a unit')
     parser.add_argument(
         '--layer', help='module to look at (default: the last stage)')
+    parser.add_argument(
+        '--trust',
+        action='store_true',
+        help='let records do what configs may: run code, read any file')
     return parser.parse_args()
 
 
@@ -30,7 +34,7 @@ def main() -> int:
     from mmseg_spwc.visualization.figures.images import draw_cams
     from mmseg_spwc.visualization.runs import load_runs
     with user_errors():
-        (run, ), _ = load_runs([args.run])
+        (run, ), _ = load_runs([args.run], args.trust)
         rows = cam_rows(run, args.images, args.layer)
     for path in save(draw_cams(rows), args.out):
         print(path)

@@ -24,6 +24,10 @@ def parse_args() -> argparse.Namespace:
         default=4,
         metavar='N',
         help='number of test images of `qualitative`')
+    parser.add_argument(
+        '--trust',
+        action='store_true',
+        help='let records do what configs may: run code, read any file')
     return parser.parse_args()
 
 
@@ -34,7 +38,7 @@ def main() -> int:
     from mmseg_spwc.visualization.figures import FIGURES, save
     from mmseg_spwc.visualization.runs import compare, load_runs
     with user_errors():
-        runs, problems = load_runs(args.runs)
+        runs, problems = load_runs(args.runs, args.trust)
         if problems:
             raise RecordError(' '.join(problems))
         comparison, *others = compare(runs)
