@@ -14,15 +14,8 @@ class BatchPreprocessor(ClsDataPreprocessor):
     """
 
     def forward(self, data: dict, training: bool = False) -> dict:
-        """Cast and normalise the images, and move all to the device.
-
-        Args:
-            data (dict): ``inputs`` (B, C, H, W) and ``data_samples``.
-            training (bool): Whether to augment lists. Defaults to False.
-
-        Returns:
-            dict: The same keys, as the model takes them.
-        """
+        """Cast and normalise ``inputs`` (B, C, H, W), and move all to the
+        device."""
         samples = data.get('data_samples')
         if not isinstance(samples, BatchSamples):
             return super().forward(data, training)

@@ -33,10 +33,7 @@ def region_means(features: Tensor,
         labels (Tensor): Channels of the pixels, (B, H, W).
         classes (Sequence[int]): Channels to look for.
         min_region (float): Share of an image's pixels that a class must
-            exceed. Defaults to 0.005.
-
-    Returns:
-        dict: By class, one mean an image, (M, D) with M from 0 to B.
+            exceed; (M, D) means are left of it, with M from 0 to B.
     """
     means = {}
     for label in classes:
@@ -135,10 +132,6 @@ class CayleyRotations(nn.Module):
 
     A rotation has D (D - 1) / 2 parameters, the part of its skew matrix
     above the diagonal. All start as the identity.
-
-    Args:
-        num_classes (int): Number of rotations K.
-        dim (int): Dimension D of the features.
     """
 
     def __init__(self, num_classes: int, dim: int) -> None:
@@ -171,13 +164,8 @@ def likeness(maps: Tensor, memory: Tensor,
         w_p = \operatorname{softmax}_p \Big( 10 \sum_n
         \max(0, \cos(m_n, f_p)) \Big)
 
-    Args:
-        maps (Tensor): Centred decoder maps, (B, D, h, w).
-        memory (Tensor): Centred features of the class, (N, D).
-        sharpness (float): The factor. Defaults to 10.
-
-    Returns:
-        Tensor: Weights that add up to 1 in every image, (B, h, w).
+    From centred decoder maps (B, D, h, w) and the class's centred features
+    (N, D) follow weights (B, h, w) that add up to 1 in every image.
     """
     cosines = torch.einsum('nd,bdhw->bnhw', functional.normalize(memory),
                            functional.normalize(maps))
@@ -189,16 +177,9 @@ def representatives(old_maps: Tensor, maps: Tensor,
                     memory: Tensor) -> tuple[Tensor, Tensor]:
     """Soft representatives of every class by the old and the new network.
 
-    Both are means with the same weights: the places where the old network
-    sees what the memory holds.
-
-    Args:
-        old_maps (Tensor): The old network's centred maps, (B, D, h, w).
-        maps (Tensor): The new network's centred maps, (B, D, h, w).
-        memory (Tensor): Centred features of K classes, (K, N, D).
-
-    Returns:
-        tuple: r_prev and r_cur, (K, B, D) each.
+    Both, r_prev and r_cur (K, B, D), are means of centred maps (B, D, h, w)
+    with the same weights: the places where the old network sees what the
+    memory, centred features (K, N, D), holds.
     """
     # class by class: all cosines at once would be K * N * B * h * w numbers
     weights = torch.stack([likeness(old_maps, m) for m in memory])
@@ -235,15 +216,9 @@ class MemoryRotation(nn.Module):
 
     A feature m of class c becomes :math:`R_c (m - \mu_{prev}) +
     \mu_{cur}`, where :math:`\mu` is the mean of all positions of the step's
-    images by the old and by the new network. The rotations are learnt by
-    :func:`rotation_loss`.
-
-    Args:
-        memory (FeatureMemory): Features of K old classes.
-        before (Tensor): :math:`\mu_{prev}`, (D,).
-        offset (Tensor): :math:`\mu_{cur}`, (D,).
-        classifier (nn.Module): A 1x1 convolution, taken as a constant.
-        mix (float): Share of the cosine in the loss. Defaults to 0.99.
+    images by the old and by the new network, ``before`` and ``offset`` (D,).
+    The rotations are learnt by :func:`rotation_loss` with the classifier, a
+    1x1 convolution, as a constant.
     """
 
     def __init__(self,
@@ -300,17 +275,9 @@ def replay_loss(logits: Tensor, old_logits: Tensor, labels: Tensor,
                 mem: float) -> Tensor:
     """What the classifiers learn from in stage 3.
 
-    Focal loss on labels whose background is what the old network sees there,
-    plus ALI on the background, plus cross entropy on the memory.
-
-    Args:
-        logits (Tensor): (B, C_cur, H, W).
-        old_logits (Tensor): (B, C_old, H, W), taken as constants.
-        labels (Tensor): (B, H, W).
-        replayed (Tensor): Logits of the memory, (M, C_cur).
-        replayed_labels (Tensor): Its classes, (M,).
-        ali (float): Factor of ALI.
-        mem (float): Factor of the memory.
+    Focal loss on labels (B, H, W) whose background is what the old network
+    sees there, plus ``ali`` times ALI on the background, plus ``mem`` times
+    the cross entropy of the memory's logits (M, C_cur) and classes (M,).
     """
     filled = predicted(old_logits).where(labels == 0, labels)
     replay = functional.cross_entropy(replayed, replayed_labels)

@@ -16,33 +16,19 @@ SHOWN = 5  # keys of each kind that an error names
 
 
 class Format(NamedTuple):
-    """A foreign format: its name, its mark, its backbone, its converter.
-
-    Attributes:
-        name: What an error message calls it.
-        mark: A key that no other format has.
-        backbone: Class of the backbones it fits.
-        convert: ``convert(state, backbone) -> state`` in mmseg's names.
-    """
-
-    name: str
-    mark: str
-    backbone: type
-    convert: Callable[[dict, nn.Module], dict]
+    """A foreign format."""
+    name: str  # what an error message calls it
+    mark: str  # a key that no other format has
+    backbone: type  # class of the backbones it fits
+    convert: Callable[[dict, nn.Module], dict]  # to mmseg's names
 
 
 def convert_state_dict(state: Mapping, backbone: nn.Module) -> dict:
-    """Rename (and where need be, recompute) weights for a backbone.
+    """Rename (and where need be, recompute) weights for a backbone of mmseg.
 
-    Args:
-        state: A state dict in any understood format, bare or as
-            ``state_dict`` in a checkpoint, with or without the prefixes
-            ``module.`` and ``backbone.``.
-        backbone: The mmseg backbone the weights are for.
-
-    Returns:
-        The weights in the names of ``backbone``; layers that it does not
-        have (ImageNet classifiers) are dropped.
+    The state dict is in any understood format, bare or as ``state_dict`` in a
+    checkpoint, with or without the prefixes ``module.`` and ``backbone.``.
+    Layers that the backbone does not have (ImageNet classifiers) are dropped.
     """
     state = _unwrap(state)
     for form in FORMATS:
@@ -66,12 +52,9 @@ def load_backbone_weights(backbone: nn.Module,
     provided in the right shape; only ``num_batches_tracked`` may be absent.
 
     Args:
-        backbone: The mmseg backbone to fill.
-        state: Weights as in :func:`convert_state_dict`.
-        source: Where the weights come from, for the error message.
-
-    Raises:
-        ValueError: With the first keys that do not fit.
+        backbone (nn.Module): The mmseg backbone to fill.
+        state (Mapping): Weights as in :func:`convert_state_dict`.
+        source (str): Where the weights come from, for the error message.
     """
     given = _without_counters(convert_state_dict(state, backbone))
     wanted = _without_counters(backbone.state_dict())
@@ -103,11 +86,8 @@ def _fault_message(faults: dict, backbone: nn.Module, source: str) -> str:
 
 
 def _without_counters(state: Mapping) -> dict:
-    return {
-        key: value
-        for key, value in state.items()
-        if not key.endswith('num_batches_tracked')
-    }
+    return {key: value for key, value in state.items()
+            if not key.endswith('num_batches_tracked')}
 
 
 def _unwrap(state: Mapping) -> dict:
@@ -123,19 +103,17 @@ def _unwrap(state: Mapping) -> dict:
 
 
 def _under(prefix: str, state: Mapping) -> dict:
-    return {
-        key.removeprefix(prefix): value
-        for key, value in state.items() if key.startswith(prefix)
-    }
+    return {key.removeprefix(prefix): value
+            for key, value in state.items() if key.startswith(prefix)}
 
 
-def _without(prefixes: tuple, state: Mapping) -> dict:
-    return {k: v for k, v in state.items() if not k.startswith(prefixes)}
+def _without(prefix: str, state: Mapping) -> dict:
+    return {k: v for k, v in state.items() if not k.startswith(prefix)}
 
 
 def _convert_resnet(state: dict, backbone: ResNet) -> dict:
     """torchvision's names are mmseg's; only the classifier is in excess."""
-    return _without(('fc.', ), state)
+    return _without('fc.', state)
 
 
 def _convert_iabn_resnet(state: dict, backbone: ResNet) -> dict:
@@ -145,7 +123,7 @@ def _convert_iabn_resnet(state: dict, backbone: ResNet) -> dict:
     invert its output; an ordinary batch norm scales by gamma.
     """
     converted = {}
-    for key, value in _without(('classifier.', ), state).items():
+    for key, value in _without('classifier.', state).items():
         if re.search(r'bn\d?\.weight$', key):
             value = value.abs() + ABN_EPS
         converted[_rename_iabn(key)] = value

@@ -12,12 +12,20 @@ linear map, so both fold into one plain convolution and batch norm::
 The network's own ``forward`` stays as it is. The convolution's place returns
 the maps of both branches side by side, (B, 2C, H, W), and the norm's place
 takes them apart, normalises each and fuses them to (B, C, H, W).
+
+The norm of a convolution is found by name (``conv2`` and ``bn2`` or ``norm2``,
+``conv`` and ``bn`` of a ``ConvModule``) or as its successor in an
+``nn.Sequential``. A module whose convolutions share one norm over their
+concatenation says so by ``rc_groups()``, a list of ([names of convolutions in
+the order of concatenation], name of the norm).
 """
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
-from .rc_groups import find_groups, matched_groups
+from mmseg_spwc.utils.options import regular_expression
+
 from .rc_layers import (
     Doubled,
     DoubledConv,
@@ -26,6 +34,8 @@ from .rc_layers import (
     FusedNorm,
     fold,
 )
+
+Group = tuple[list[str], str]  # names of convolutions, name of their norm
 
 
 def is_branched(module: nn.Module) -> bool:
@@ -62,21 +72,53 @@ def add_branches(module: nn.Module,
             before the last merge; only for 'carry'. Defaults to None.
         folded (bool): Fold the norm of a frozen branch ``old`` into its
             convolution while training: faster, and equal up to rounding (see
-            :class:`~mmseg_spwc.models.rc_layers.FoldedNorm`). Defaults to
-            False.
+            :class:`FoldedNorm`). Defaults to False.
 
     Returns:
         nn.Module: The same module.
     """
     check_init(init)
-    _check_branches(init, branches)
+    if (init == 'carry') != (branches is not None):
+        raise ValueError("init='carry' needs the branches exported before "
+                         'the last merge, and no other init takes them')
     for convs, norm in matched_groups(module, match):
         _double(module, convs, norm, frozen, folded)
         if init == 'independent':
-            _redraw(module.get_submodule(name) for name in convs)
+            for conv in map(module.get_submodule, convs):
+                std = conv.old.weight.std().item()
+                nn.init.normal_(conv.new.weight, std=std)
     if init == 'carry':
         import_branches(module, branches)
     return module
+
+
+def check_init(init: str) -> None:
+    """Refuse an unknown start of the new branches."""
+    if init not in ('merged', 'carry', 'independent'):
+        raise ValueError("rc.init must be 'merged', 'carry' or "
+                         f"'independent', got {init!r}")
+
+
+def _double(module: nn.Module, convs: list[str], norm: str, frozen: bool,
+            folded: bool) -> None:
+    plain = [module.get_submodule(name) for name in convs]
+    sizes = [conv.out_channels for conv in plain]
+    folded = folded and frozen and all(type(c) is nn.Conv2d for c in plain)
+    layer = module.get_submodule(norm)
+    fused = FoldedNorm(layer, sizes) if folded else \
+        FusedNorm(layer, sizes, frozen)
+    _replace(module, norm, fused)
+    start = 0
+    for name, conv in zip(convs, plain, strict=True):
+        part = slice(start, start + conv.out_channels)
+        start = part.stop
+        _replace(module, name, FoldedConv(conv, fused, part) if folded else
+                 DoubledConv(conv, frozen))
+
+
+def _replace(module: nn.Module, name: str, part: nn.Module) -> None:
+    parent, _, leaf = name.rpartition('.')
+    setattr(module.get_submodule(parent), leaf, part)
 
 
 def merge_branches(module: nn.Module) -> nn.Module:
@@ -103,12 +145,6 @@ def merge_branches(module: nn.Module) -> nn.Module:
 
 def export_branches(module: nn.Module) -> dict[str, Tensor]:
     """Copy the tensors of the branches ``new``, by the plain layers' names.
-
-    Args:
-        module (nn.Module): A network with branches.
-
-    Returns:
-        dict[str, Tensor]: What :func:`import_branches` takes.
     """
     return {
         f'{name}.{key}': value.clone()
@@ -118,11 +154,7 @@ def export_branches(module: nn.Module) -> dict[str, Tensor]:
 
 
 def import_branches(module: nn.Module, branches: dict[str, Tensor]) -> None:
-    """Load tensors of :func:`export_branches` into the branches ``new``.
-
-    Args:
-        module (nn.Module): A network with branches.
-        branches (dict[str, Tensor]): Tensors by the plain layers' names.
+    """Load what :func:`export_branches` returned into the branches ``new``.
     """
     for name, part in _doubled_parts(module):
         keys = part.new.state_dict()
@@ -139,42 +171,85 @@ def _doubled_parts(module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
             yield name, part
 
 
-def check_init(init: str) -> None:
-    """Refuse a start of the new branches that there is not."""
-    if init not in ('merged', 'carry', 'independent'):
-        raise ValueError("rc.init must be 'merged', 'carry' or "
-                         f"'independent', got {init!r}")
+def matched_groups(
+        module: nn.Module,
+        match: str | Callable[[str], bool] | None) -> list[Group]:
+    """Find the convolutions to double (see :func:`add_branches`) and their
+    batch norms."""
+    accept = regular_expression(match, 'rc.match').search if isinstance(
+        match, str) else match
+    groups = find_groups(module, nn.Conv2d, _BatchNorm, accept)
+    if not groups:
+        raise ValueError(f'no convolution with a batch norm matches {match!r}')
+    for convs, norm in groups:
+        channels = sum(module.get_submodule(c).out_channels for c in convs)
+        layer = module.get_submodule(norm)
+        if layer.num_features != channels:
+            raise ValueError(
+                f'{norm} normalises {layer.num_features} channels, but '
+                f'{", ".join(convs)} have {channels}')
+        if not (layer.affine and layer.track_running_stats):
+            raise ValueError(f'{norm} needs affine=True and '
+                             'track_running_stats=True to be folded')
+    return groups
 
 
-def _check_branches(init: str, branches: dict | None) -> None:
-    if (init == 'carry') != (branches is not None):
-        raise ValueError("init='carry' needs the branches exported before "
-                         'the last merge, and no other init takes them')
+def find_groups(module: nn.Module,
+                conv_type: type,
+                norm_type: type,
+                accept: Callable[[str], bool] | None = None) -> list[Group]:
+    """Find convolutions of a type and the norms that follow them.
+
+    All that ``accept`` allows must have a norm; None is for all that have
+    one.
+    """
+    shared = _shared_groups(module)
+    names = [
+        name for name, part in module.named_modules()
+        if isinstance(part, conv_type) and (accept is None or accept(name))
+        and not isinstance(module.get_submodule(name.rpartition('.')[0]),
+                           DoubledConv)
+    ]
+    groups = []
+    for name in names:
+        group = shared.get(name) or ([name], _partner(module, name, norm_type))
+        missing = set(group[0]) - set(names)
+        if missing:
+            raise ValueError(
+                f'{name} shares its norm with {sorted(missing)[0]}, which '
+                'does not match: match all of them or none')
+        if group[1] is None and accept is not None:
+            raise ValueError(
+                f'found no batch norm after the convolution {name}: name '
+                'them alike (conv2, bn2) or declare them by rc_groups()')
+        if group[1] is not None and group not in groups:
+            groups.append(group)
+    return groups
 
 
-def _redraw(convs: Iterable[DoubledConv]) -> None:
-    for conv in convs:
-        std = conv.old.weight.std().item()
-        nn.init.normal_(conv.new.weight, std=std)
+def _shared_groups(module: nn.Module) -> dict[str, Group]:
+    """Groups declared by ``rc_groups()``, by the name of each convolution."""
+    groups = {}
+    for prefix, part in module.named_modules():
+        for convs, norm in getattr(part, 'rc_groups', list)():
+            convs = [_join(prefix, name) for name in convs]
+            groups.update(
+                dict.fromkeys(convs, (convs, _join(prefix, norm))))
+    return groups
 
 
-def _double(module: nn.Module, convs: list[str], norm: str, frozen: bool,
-            folded: bool) -> None:
-    plain = [module.get_submodule(name) for name in convs]
-    sizes = [conv.out_channels for conv in plain]
-    folded = folded and frozen and all(type(c) is nn.Conv2d for c in plain)
-    layer = module.get_submodule(norm)
-    fused = FoldedNorm(layer, sizes) if folded else \
-        FusedNorm(layer, sizes, frozen)
-    _replace(module, norm, fused)
-    start = 0
-    for name, conv in zip(convs, plain, strict=True):
-        part = slice(start, start + conv.out_channels)
-        start = part.stop
-        _replace(module, name, FoldedConv(conv, fused, part) if folded else
-                 DoubledConv(conv, frozen))
+def _partner(module: nn.Module, name: str, norm_type: type) -> str | None:
+    """Name of the norm that belongs to a convolution by its own name."""
+    prefix, _, leaf = name.rpartition('.')
+    parent = module.get_submodule(prefix)
+    candidates = [leaf.replace('conv', 'bn'), leaf.replace('conv', 'norm')]
+    if isinstance(parent, nn.Sequential) and leaf.isdigit():
+        candidates.append(str(int(leaf) + 1))
+    for candidate in candidates:
+        if isinstance(getattr(parent, candidate, None), norm_type):
+            return _join(prefix, candidate)
+    return None
 
 
-def _replace(module: nn.Module, name: str, part: nn.Module) -> None:
-    parent, _, leaf = name.rpartition('.')
-    setattr(module.get_submodule(parent), leaf, part)
+def _join(prefix: str, name: str) -> str:
+    return f'{prefix}.{name}' if prefix else name

@@ -9,11 +9,21 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 
 class Doubled(nn.Module):
-    """A layer twice, as ``old`` and ``new``.
+    """A layer twice: ``old`` is the plain one, ``new`` a copy.
 
     It also loads the weights of the plain layer, which both branches get: so
     weights from anywhere can be loaded into a network with branches.
+
+    Args:
+        layer (nn.Module): A convolution or a batch norm.
+        frozen (bool): Whether ``old`` is kept from training.
     """
+
+    def __init__(self, layer: nn.Module, frozen: bool) -> None:
+        super().__init__()
+        self.old = layer
+        self.new = copy.deepcopy(layer)
+        self.old.requires_grad_(layer.weight.requires_grad and not frozen)
 
     def _load_from_state_dict(self, state_dict: dict, prefix: str,
                               *args) -> None:
@@ -26,18 +36,7 @@ class Doubled(nn.Module):
 
 
 class DoubledConv(Doubled):
-    """Two convolutions on the same input, their maps side by side.
-
-    Args:
-        conv (nn.Conv2d): Becomes branch ``old``; ``new`` is a copy.
-        frozen (bool): Whether ``old`` is kept from training.
-    """
-
-    def __init__(self, conv: nn.Conv2d, frozen: bool) -> None:
-        super().__init__()
-        self.old = conv
-        self.new = copy.deepcopy(conv)
-        self.old.requires_grad_(conv.weight.requires_grad and not frozen)
+    """Two convolutions on the same input, their maps side by side."""
 
     def forward(self, x: Tensor) -> Tensor:
         return torch.cat([self.old(x), self.new(x)], dim=1)
@@ -51,7 +50,7 @@ class FusedNorm(Doubled):
     their mean; in evaluation it is always the mean.
 
     Args:
-        norm (_BatchNorm): Becomes branch ``old``; ``new`` is a copy.
+        norm (_BatchNorm): The plain norm.
         sizes (list[int]): Channels of the convolutions that share the norm,
             in the order of their concatenation.
         frozen (bool): Whether ``old`` is kept from training; its statistics
@@ -60,12 +59,9 @@ class FusedNorm(Doubled):
 
     def __init__(self, norm: _BatchNorm, sizes: list[int],
                  frozen: bool) -> None:
-        super().__init__()
-        self.old = norm
-        self.new = copy.deepcopy(norm)
+        super().__init__(norm, frozen)
         self.sizes = sizes
         self.frozen = frozen
-        self.old.requires_grad_(norm.weight.requires_grad and not frozen)
         self.train(norm.training)
 
     def train(self, mode: bool = True) -> 'FusedNorm':
@@ -91,10 +87,6 @@ class FoldedNorm(FusedNorm):
     :class:`FoldedConv`, and the other share into weight and bias of the norm
     of ``new``. Two passes over the maps are left of six. The numbers are
     those of :class:`FusedNorm` up to rounding, with the same draws.
-
-    Args:
-        norm (_BatchNorm): Becomes branch ``old``; ``new`` is a copy.
-        sizes (list[int]): See :class:`FusedNorm`.
     """
 
     def __init__(self, norm: _BatchNorm, sizes: list[int]) -> None:
@@ -129,12 +121,7 @@ class FoldedConv(DoubledConv):
     """Two convolutions, the frozen one with its norm.
 
     In training it returns the map of ``new`` alone, and leaves that of
-    ``old`` with the norm.
-
-    Args:
-        conv (nn.Conv2d): Becomes branch ``old``; ``new`` is a copy.
-        norm (FoldedNorm): The norm after it.
-        part (slice): Its channels in the norm.
+    ``old`` with the norm, of which ``part`` are its channels.
     """
 
     def __init__(self, conv: nn.Conv2d, norm: FoldedNorm,
@@ -159,12 +146,6 @@ def draw_shares(channels: int) -> Tensor:
 
     The draw is on the CPU, so that processes with equal seeds agree whatever
     their devices.
-
-    Args:
-        channels (int): C.
-
-    Returns:
-        Tensor: (C,).
     """
     draw = torch.rand(channels)
     return torch.where(draw < 0.33, 1.0, torch.where(draw < 0.66, 0.0, 0.5))
@@ -174,10 +155,8 @@ def draw_shares(channels: int) -> Tensor:
 def fold(convs: Sequence[DoubledConv], norm: FusedNorm) -> None:
     """Turn the branches ``new`` into the mean of both branches.
 
-    Args:
-        convs (Sequence[DoubledConv]): All convolutions under the norm, in
-            the order of their concatenation.
-        norm (FusedNorm): Their norm.
+    The convolutions are all those under the norm, in the order of their
+    concatenation.
     """
     start, folded = 0, []
     for conv, size in zip(convs, norm.sizes, strict=True):
@@ -188,12 +167,11 @@ def fold(convs: Sequence[DoubledConv], norm: FusedNorm) -> None:
             conv.new.bias.zero_()
         folded.append(rest)
         start += size
-    mean, var, weight, bias = (
-        torch.cat(values) for values in zip(*folded, strict=True))
-    norm.new.running_mean.copy_(mean)
-    norm.new.running_var.copy_(var)
-    norm.new.weight.copy_(weight)
-    norm.new.bias.copy_(bias)
+    targets = (norm.new.running_mean, norm.new.running_var, norm.new.weight,
+               norm.new.bias)
+    for target, values in zip(targets, zip(*folded, strict=True),
+                              strict=True):
+        target.copy_(torch.cat(values))
 
 
 def _fold_slice(conv: DoubledConv, norm: FusedNorm, part: slice) -> tuple:
@@ -209,10 +187,8 @@ def _fold_slice(conv: DoubledConv, norm: FusedNorm, part: slice) -> tuple:
     the kernels stands in (exact for equal branches or white input). Last,
     every kernel c K is given the mean length of the two it came from: folding
     then changes neither layer where both branches are equal, nor the rate at
-    which normalised kernels learn.
-
-    Returns:
-        tuple[Tensor]: Kernel, and the norm's mean, variance, weight, bias.
+    which normalised kernels learn. Returned are the kernel, and the norm's
+    mean, variance, weight and bias.
     """
     old, new = (
         _Branch(c, n, part)

@@ -3,7 +3,7 @@ import functools
 import inspect
 from collections.abc import Mapping, Sequence
 
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from mmseg_spwc.registry import MODELS
@@ -22,11 +22,13 @@ from .rc import (
 class Student:
     """Named losses, a frozen teacher, doubled branches and frozen norms.
 
-    A mixin in front of a segmentor or classifier. The network says how its
-    classifier grows (:meth:`grow`, :meth:`initialise_new`, :meth:`is_new`)
-    and computes, in ``loss``, the :mod:`~mmseg_spwc.models.quantities` of a
-    batch. A loss names those it needs as the arguments of its ``forward``, as
-    a test names its fixtures::
+    A mixin in front of a segmentor or classifier. The network gives its heads
+    the channels of every step (``grow``), initialises the last ones
+    (``initialise_new``), tells by the keys of ``state_dict`` which are new
+    (``is_new``), gives the labels of what ``forward(mode='tensor')`` returns
+    (``active_labels``, ``NOT_COUNTED`` left out), and computes, in ``loss``,
+    the :mod:`~mmseg_spwc.models.quantities` of a batch. A loss names those it
+    needs as the arguments of its ``forward``, as a test names its fixtures::
 
         class UnbiasedDistillationLoss(nn.Module):
             def forward(self, logits, old_logits): ...
@@ -82,26 +84,6 @@ class Student:
             check_options(add_branches, rc, 'rc')
             check_init(rc.get('init', 'merged'))  # it acts at a later step
             add_branches(self, **dict(rc, init='merged'))
-
-    def grow(self) -> None:
-        """Give the heads the channels of every step."""
-        raise NotImplementedError
-
-    def initialise_new(self, policy: str) -> None:
-        """Initialise the channels of the last step from the earlier ones."""
-        raise NotImplementedError
-
-    def is_new(self, key: str) -> bool:
-        """Whether a ``state_dict`` key belongs to this step's channels."""
-        raise NotImplementedError
-
-    def active_labels(self, samples: Sequence) -> Tensor:
-        """Labels of the logits that ``forward(mode='tensor')`` gives.
-
-        They are (B,), or (B, H, W) of pixels;
-        :data:`~mmseg_spwc.labels.NOT_COUNTED` is left out.
-        """
-        raise NotImplementedError
 
     def train(self, mode: bool = True) -> 'Student':
         """Set the mode, but never for frozen norms."""

@@ -5,8 +5,7 @@ from mmseg.models.backbones import ResNet
 from torch import nn
 
 from mmseg_spwc.models.decode_heads import DeepLabV3CSSHead
-from mmseg_spwc.models.rc import add_branches
-from mmseg_spwc.models.rc_groups import matched_groups
+from mmseg_spwc.models.rc import add_branches, matched_groups
 from mmseg_spwc.models.rc_layers import FusedNorm
 
 

@@ -24,26 +24,18 @@ class ContinualImageClassifier(Student, ImageClassifier):
     Backbone, neck and head are those of an ordinary mmpretrain config; the
     head's last layer becomes one linear layer a step. The losses are named
     parts of the config; each asks for what it needs, by name, of
-    :class:`~mmseg_spwc.models.quantities.ClassifierQuantities`. For the
-    teacher see :class:`~mmseg_spwc.models.student.Student`.
+    :class:`~mmseg_spwc.models.quantities.ClassifierQuantities`.
 
     Args:
-        channels (Sequence[int]): Output channels of each step so far.
-        losses (dict): Loss configs by name.
         per_task (bool): Whether the channels of every step are a head of
             their own: the task of an image must then be known, and only the
             channels of its task compete for it. Defaults to False.
         freeze_old_heads (bool): Whether the earlier tasks' heads are kept
             from training, if there is a head per task. Defaults to True.
-        rc (dict, optional): Arguments of
-            :func:`~mmseg_spwc.models.rc.add_branches` for representation
-            compensation. Defaults to None.
-        frozen_norm (str, optional): Batch norms whose name this regular
-            expression is found in keep their statistics and parameters.
-            Defaults to None.
         data_preprocessor (dict, optional): Its type defaults to
             ``mmseg_spwc.BatchPreprocessor``.
-        **kwargs: Those of mmpretrain's ``ImageClassifier``.
+        **kwargs: Those of :class:`~mmseg_spwc.models.student.Student` and of
+            mmpretrain's ``ImageClassifier``.
     """
 
     quantities = ClassifierQuantities
@@ -158,21 +150,14 @@ class ContinualImageClassifier(Student, ImageClassifier):
                 data_samples: Samples | None = None) -> list:
         """Score the channels; those that do not compete score 0.
 
-        Args:
-            inputs (Tensor): Images, (B, ...).
-            data_samples (BatchSamples | Sequence[DataSample], optional):
-                Needed for their tasks if there is more than one head.
-
-        Returns:
-            list: The samples with ``pred_score`` and ``pred_label``, or one
-            ``BatchSamples`` with ``pred_score`` (B, C).
+        Returns the samples with ``pred_score`` and ``pred_label``, or one
+        ``BatchSamples`` with ``pred_score`` (B, C).
         """
         logits = self.classifier(self.pre_logits(inputs))
         scores = masked(logits, self._mask(data_samples)).softmax(1)
         if isinstance(data_samples, BatchSamples):
-            return [
-                BatchSamples(data_samples.gt_label, data_samples.task, scores)
-            ]
+            return [BatchSamples(
+                data_samples.gt_label, data_samples.task, scores)]
         samples = data_samples or [DataSample() for _ in scores]
         for sample, score, label in zip(
                 samples, scores, scores.argmax(1), strict=True):

@@ -60,12 +60,8 @@ class DeepLabV3CSSHead(BaseDecodeHead):
                  init_cfg: dict | list | None = None,
                  **kwargs) -> None:
         super().__init__(
-            in_channels,
-            channels,
-            norm_cfg=norm_cfg or {'type': 'BN'},
-            dropout_ratio=dropout_ratio,
-            init_cfg=init_cfg,
-            **kwargs)
+            in_channels, channels, norm_cfg=norm_cfg or {'type': 'BN'},
+            dropout_ratio=dropout_ratio, init_cfg=init_cfg, **kwargs)
         self.pool_window = pool_window
         self.init_gain = math.sqrt(2 / (1 + init_gain_slope**2))
         self.aspp_convs = nn.ModuleList(
@@ -92,12 +88,8 @@ class DeepLabV3CSSHead(BaseDecodeHead):
         super().init_weights()
 
     def rc_groups(self) -> list[tuple[list[str], str]]:
-        """Name what representation compensation doubles in this head.
-
-        Returns:
-            One entry: the names of the parallel convolutions, in the order
-            of concatenation, and the name of the norm they share.
-        """
+        """The parallel convolutions and the norm they share, for
+        :mod:`mmseg_spwc.models.rc`."""
         convs = [f'aspp_convs.{i}' for i in range(len(self.aspp_convs))]
         return [(convs, 'aspp_norm')]
 
@@ -124,27 +116,14 @@ class DeepLabV3CSSHead(BaseDecodeHead):
         return replicate_to(self.pool_project(self.act(pooled)), size)
 
     def forward(self, inputs: Sequence[Tensor]) -> Tensor:
-        """Compute the logits at the resolution of the backbone's map.
-
-        Args:
-            inputs: The backbone's maps; ``in_index`` chooses one.
-
-        Returns:
-            Logits (B, out_channels, H, W).
-        """
+        """Compute the logits at the size of the backbone's map."""
         return self.cls_seg(self._forward_feature(inputs))
 
 
 def replicate_to(x: Tensor, size: Sequence[int]) -> Tensor:
     """Centre a map in a larger one and repeat its border outwards.
 
-    Args:
-        x: Map (B, C, h, w).
-        size: Target (H, W), not smaller than (h, w). An odd surplus goes to
-            the bottom and to the right.
-
-    Returns:
-        Map (B, C, H, W).
+    An odd surplus goes to the bottom and to the right.
     """
     high, wide = (side - have
                   for side, have in zip(size, x.shape[-2:], strict=True))
@@ -160,10 +139,5 @@ def _dilated_conv(in_channels: int, channels: int,
                   dilation: int) -> nn.Conv2d:
     if dilation == 1:
         return _conv1x1(in_channels, channels)
-    return nn.Conv2d(
-        in_channels,
-        channels,
-        3,
-        padding=dilation,
-        dilation=dilation,
-        bias=False)
+    return nn.Conv2d(in_channels, channels, 3, padding=dilation,
+                     dilation=dilation, bias=False)

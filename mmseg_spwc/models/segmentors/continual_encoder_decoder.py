@@ -27,24 +27,16 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
     Backbone, neck and heads are those of an ordinary mmseg config. Every
     head's 1x1 classifier becomes one 1x1 convolution a step. The losses are
     named parts of the config; each asks for what it needs, by name, of
-    :class:`~mmseg_spwc.models.quantities.SegmentorQuantities`. For the
-    teacher see :class:`~mmseg_spwc.models.student.Student`.
+    :class:`~mmseg_spwc.models.quantities.SegmentorQuantities`. The one named
+    ``pixel`` also trains the auxiliary heads, times their own
+    ``loss_weight``.
 
     Args:
-        channels (Sequence[int]): Output channels of each step so far.
-        losses (dict): Loss configs by name. The one named ``pixel`` also
-            trains the auxiliary heads, times their own ``loss_weight``.
-        rc (dict, optional): Arguments of
-            :func:`~mmseg_spwc.models.rc.add_branches` for representation
-            compensation. Defaults to None.
         pseudo_label (dict, optional): Arguments of
             :class:`~mmseg_spwc.models.pseudo_label.PseudoLabeller`.
             Defaults to None.
         pre_activation (bool): Compare the stages' maps before their last
             activation, as PLOP does. Defaults to False.
-        frozen_norm (str, optional): Batch norms whose name this regular
-            expression is found in keep their statistics and parameters.
-            Defaults to None.
         priority_on (str): What spWC's weights multiply: ``'pixel'``, the
             cross entropy of old pixels; ``'distillation'``; or ``'both'``.
             Defaults to 'pixel'.
@@ -55,7 +47,8 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
             'bfloat16': about half the time on hardware that computes in it,
             and accurate to two digits. Defaults to None, for that of the
             student.
-        **kwargs: Those of mmseg's ``EncoderDecoder``.
+        **kwargs: Those of :class:`~mmseg_spwc.models.student.Student` and of
+            mmseg's ``EncoderDecoder``.
     """
 
     quantities = SegmentorQuantities
