@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from mmseg_spwc.visualization.tables import percent
+from mmseg_spwc.visualization.scores import percent
 
 ORDER = ('running', 'failed', 'waiting', 'finished')
 STYLES = dict(running='bold', failed='red', waiting='dim', finished='green')

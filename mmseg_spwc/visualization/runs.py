@@ -25,18 +25,11 @@ class Run:
 
 @dataclass(frozen=True)
 class Group:
-    """The runs of one method that differ in their seed only.
-
-    Args:
-        key (str): Short, unique, and safe in HTML and in file names.
-        label (str): What to call it; text of the records, not escaped.
-        index (int): Its place, which decides colour and marker.
-        runs (tuple[Run]): Ordered by seed.
-    """
-    key: str
-    label: str
-    index: int
-    runs: tuple
+    """The runs of one method that differ in their seed only."""
+    key: str  # short, unique, and safe in HTML and in file names
+    label: str  # text of the records, not escaped
+    index: int  # its place, which decides colour and marker
+    runs: tuple  # ordered by seed
 
     @property
     def records(self) -> list[Record]:
@@ -85,10 +78,7 @@ class Comparison:
 
 
 def load_runs(paths: Sequence[str | Path]) -> tuple[list[Run], list[str]]:
-    """Read the records that can be read.
-
-    Args:
-        paths (Sequence[str | Path]): Folders of runs, or their record.json.
+    """Read the records, given by their files or the folders of their runs.
 
     Returns:
         tuple: The runs, and one message for each record that is missing,
@@ -115,13 +105,7 @@ def compare(runs: Sequence[Run]) -> list[Comparison]:
 
     Runs of one method and scenario are seeds of it. Where a seed occurs
     twice, the runs differ in something else and are kept apart by their
-    names, or by their folders.
-
-    Args:
-        runs (Sequence[Run]): In the order in which they shall appear.
-
-    Returns:
-        list[Comparison]: One for each scenario.
+    names, or by their folders. The order stays.
     """
     comparisons, number = [], 0
     buckets = _split(runs, _scenario_key)
@@ -172,10 +156,25 @@ def _run_name(run: Run) -> str:
 def _methods(runs: Sequence[Run]) -> dict[str, list]:
     return _refine(runs, (
         _method,
+        lambda run: _with_options(run, runs),
         lambda run: f'{_method(run)} ({_run_name(run)})',
         lambda run: f'{_method(run)} ({run.folder.name})',
         lambda run: f'{_method(run)} ({run.folder})',
     ))
+
+
+def _with_options(run: Run, runs: Sequence[Run]) -> str:
+    """The method and what spWC does otherwise than in other runs of it."""
+    alike = [_options(r) for r in runs if _method(r) == _method(run)]
+    options = _options(run)
+    text = ', '.join(f'{key}={value}' for key, value in options.items()
+                     if any(other.get(key) != value for other in alike))
+    return f'{_method(run)} ({text})' if text else _method(run)
+
+
+def _options(run: Run) -> dict:
+    return next((entry['self_paced'] for entry in run.record.steps
+                 if entry.get('self_paced')), {})
 
 
 def _refine(runs: Sequence[Run], names: tuple) -> dict[str, list]:

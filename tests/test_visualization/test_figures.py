@@ -11,14 +11,14 @@ from mmseg_spwc.consolidation import StepStore
 from mmseg_spwc.errors import RecordError
 from mmseg_spwc.visualization.figures import FIGURES, save
 from mmseg_spwc.visualization.figures.ablation import by_setting, k_of, rule_of
-from mmseg_spwc.visualization.figures.sequence import efficiencies, objective
-from mmseg_spwc.visualization.figures.units import (
+from mmseg_spwc.visualization.figures.plots import (
     correlation,
     facts,
     normalised,
 )
 from mmseg_spwc.visualization.gallery import Gallery, Picture
 from mmseg_spwc.visualization.runs import Run, compare
+from mmseg_spwc.visualization.series import efficiencies, objective
 
 
 def comparison_of(*records):
@@ -42,7 +42,8 @@ def test_apa_and_acf():
 
 def test_ps_of_ewc_is_the_harmonic_mean():
     found = efficiencies(classification(tasks=10))
-    for m, value in enumerate(found, 1):
+    assert list(found) == list(range(1, 11))
+    for m, value in found.items():
         assert value == pytest.approx(sum(1 / t for t in range(1, m + 1)) / m)
     figure = FIGURES['ps_by_task'](comparison_of(classification()))
     assert len(lines_of(figure.axes[0])['EWC']) == 4
@@ -56,6 +57,8 @@ def test_priorities_are_the_records():
         v = step['priority']['v']
         assert image[:len(v), i].tolist() == pytest.approx(v)
     assert np.ma.getmaskarray(image)[-1, 0]  # not old yet
+    ticks = figure.axes[0].get_xticklabels()
+    assert [t.get_text() for t in ticks] == ['1', '2']  # as steps are called
 
 
 def test_objective_is_loss_plus_penalty():
@@ -64,7 +67,7 @@ def test_objective_is_loss_plus_penalty():
     assert objective(entry) == ([10, 20, 30], [7., 6., 5.])
     assert objective({}) == ([], [])
     figure = FIGURES['convergence'](comparison_of(segmentation(steps=2)))
-    assert list(lines_of(figure.axes[0])) == ['1', '2']
+    assert list(lines_of(figure.axes[0])) == ['0', '1']
 
 
 def test_regularisers_side_by_side():

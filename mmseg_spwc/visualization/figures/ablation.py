@@ -16,7 +16,7 @@ from ..scores import (
     score_name,
     spread,
 )
-from ..table_formats import Column, Table
+from ..tables import Column, Table
 from .style import panels, styled
 
 
@@ -75,18 +75,11 @@ def k_ablation(comparison: Comparison) -> Table:
 
 def by_setting(comparison: Comparison,
                question: Callable[[Record], str | int | None]) -> dict:
-    """Put the records together by the answer to a question.
+    """Put the furthest records together by the answer to a question.
 
-    Args:
-        comparison (Comparison): The runs.
-        question (Callable): From a record to a setting; None where it is
-            not set.
-
-    Returns:
-        dict[str, list[Record]]: The records that have got furthest, by
-        setting, those without it last. Runs of several base methods are
-        kept apart and named, and so are runs with the same setting and seed,
-        which differ in something else.
+    Those without an answer come last. Runs of several base methods are kept
+    apart and named, and so are runs with the same setting and seed, which
+    differ in something else.
 
     Raises:
         RecordError: If all records have the same setting.

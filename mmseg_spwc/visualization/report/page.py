@@ -8,31 +8,31 @@ import numpy as np
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from ..gallery import Gallery
+from ..gallery import Gallery, label_map, photo
 from ..palette import colour
 from ..runs import Comparison, Run
 from ..scores import Spread
-from ..table_formats import Column
-from ..tables import comparison_table, headlines
-from .images import label_map, legend, photo, rows
-from .lines import cost_charts, loss_charts, score_charts
-from .maps import (
+from ..tables import Column, comparison_table, headlines
+from .charts import (
     class_charts,
+    cost_charts,
     forgetting_charts,
+    loss_charts,
     priority_charts,
     scenario_charts,
+    score_charts,
 )
 
 TEMPLATES = Path(__file__).with_name('templates')
 # name, heading, charts, what to read in them, what to say where none are
 SECTIONS = (
     ('scenario', 'What is learnt when', scenario_charts,
-     'Every row is a class (or domain, or task); it is deep blue at the step '
-     'that brings it.', 'The records do not tell the steps.'),
+     'Every row is a class, or a step of many classes; it is deep blue at '
+     'the step that brings it.', 'The records do not tell the steps.'),
     ('steps', 'Scores by step', score_charts,
      'Test score over everything learnt so far. Bands are one standard '
      'deviation over seeds.', ''),
-    ('classes', 'Every class or task over the steps', class_charts,
+    ('classes', 'Every class or step over the steps', class_charts,
      'A row that darkens from left to right is one that is forgotten.',
      'No run has finished a step.'),
     ('forgetting', 'Forgetting', forgetting_charts,
@@ -106,9 +106,24 @@ def _part(comparison: Comparison, gallery: Gallery) -> dict:
         row_keys=[g.key for g in comparison.groups if g.furthest],
         sections={section['name']: section for section in sections},
         gallery=gallery,
-        pictures=rows(gallery, comparison),
-        legend=legend(gallery),
+        pictures=_pictures(gallery, comparison),
+        legend=[gallery.legend(c) for c in gallery.shown()],
         single=len(comparison.groups) == 1)
+
+
+def _pictures(gallery: Gallery, comparison: Comparison) -> list[list[dict]]:
+    """One row for each image: its data, its title and its group's key."""
+
+    def painted(labels: np.ndarray, title: str, key: str | None) -> dict:
+        return dict(source=label_map(gallery.colour(labels)), title=title,
+                    group=key)
+
+    return [[
+        dict(source=photo(p.image), title='image', group=None),
+        painted(p.truth, 'ground truth', None),
+        *(painted(p.predictions[g.key], g.label, g.key)
+          for g in comparison.groups if g.key in p.predictions)
+    ] for p in gallery.pictures]
 
 
 def _unfinished(comparisons: Sequence[Comparison]) -> list[str]:
