@@ -15,6 +15,10 @@ class Run:
     folder: Path
 
     @property
+    def method(self) -> str:
+        return self.record.content['method']
+
+    @property
     def seed(self) -> int:
         return self.record.content['run']['seed']
 
@@ -112,7 +116,7 @@ def compare(runs: Sequence[Run]) -> list[Comparison]:
     titles = [_scenario_title(members[0]) for members in buckets.values()]
     for title, members in zip(titles, buckets.values(), strict=True):
         groups = []
-        for label, seeds in _methods(members).items():
+        for label, seeds in _refine(members, _names(members)).items():
             ordered = tuple(sorted(seeds, key=lambda run: run.seed))
             groups.append(Group(f'g{number}', label, len(groups), ordered))
             number += 1
@@ -129,55 +133,46 @@ def _scenario_key(run: Run) -> str:
     Tasks of a classification may be dealt out by the seed; classes of a
     segmentation have columns of their own, so their order counts.
     """
-    scenario = run.record.content['scenario']
     names = ['dataset', 'name', 'setting', 'kind']
     if run.record.problem == 'segmentation':
         names.append('steps')
-    facts = [run.record.problem, *map(scenario.get, names)]
-    return json.dumps(facts)
+    scenario = run.record.content['scenario']
+    return json.dumps([run.record.problem, *map(scenario.get, names)])
 
 
 def _scenario_title(run: Run) -> str:
     scenario = run.record.content['scenario']
     parts = [scenario.get(k) for k in ('dataset', 'name', 'setting')]
-    if scenario.get('kind') == 'domain':
-        parts.append('domains')
+    parts.append('domains' * (scenario.get('kind') == 'domain'))
     return ' '.join(str(part) for part in parts if part) or 'scenario'
 
 
-def _method(run: Run) -> str:
-    return run.record.content['method']
-
-
-def _run_name(run: Run) -> str:
-    return run.record.content['run']['name']
-
-
-def _methods(runs: Sequence[Run]) -> dict[str, list]:
-    return _refine(runs, (
-        _method,
-        lambda run: _with_options(run, runs),
-        lambda run: f'{_method(run)} ({_run_name(run)})',
-        lambda run: f'{_method(run)} ({run.folder.name})',
-        lambda run: f'{_method(run)} ({run.folder})',
-    ))
-
-
-def _with_options(run: Run, runs: Sequence[Run]) -> str:
-    """The method and what spWC does otherwise than in other runs of it."""
-    alike = [_options(r) for r in runs if _method(r) == _method(run)]
-    options = _options(run)
-    text = ', '.join(f'{key}={value}' for key, value in options.items()
-                     if any(other.get(key) != value for other in alike))
-    return f'{_method(run)} ({text})' if text else _method(run)
-
-
-def _options(run: Run) -> dict:
-    return next((entry['self_paced'] for entry in run.record.steps
+def self_paced_options(record: Record) -> dict:
+    """The options of spWC; none without it."""
+    return next((entry['self_paced'] for entry in record.steps
                  if entry.get('self_paced')), {})
 
 
-def _refine(runs: Sequence[Run], names: tuple) -> dict[str, list]:
+def _names(runs: Sequence[Run]) -> list[Callable[[Run], str]]:
+    """What to call the method of a run, ever more exactly."""
+
+    def options(run: Run) -> str:
+        """What spWC does otherwise than in another run of the method."""
+        alike = [self_paced_options(r.record) for r in runs
+                 if r.method == run.method]
+        return ', '.join(
+            f'{key}={value}'
+            for key, value in self_paced_options(run.record).items()
+            if any(other.get(key) != value for other in alike))
+
+    details = (lambda run: '', options,
+               lambda run: run.record.content['run']['name'],
+               lambda run: run.folder.name, lambda run: run.folder)
+    return [lambda run, detail=detail: f'{run.method} ({detail(run)})'
+            .removesuffix(' ()') for detail in details]
+
+
+def _refine(runs: Sequence[Run], names: Sequence) -> dict[str, list]:
     """Split by the first name; where seeds repeat, by the next ones."""
     groups = {}
     for label, members in _split(runs, names[0]).items():

@@ -10,7 +10,7 @@ from made_records import classification, segmentation, write
 from mmseg_spwc.consolidation import StepStore
 from mmseg_spwc.errors import RecordError
 from mmseg_spwc.visualization.figures import FIGURES, save
-from mmseg_spwc.visualization.figures.ablation import by_setting, k_of, rule_of
+from mmseg_spwc.visualization.figures.ablation import by_setting
 from mmseg_spwc.visualization.figures.plots import (
     correlation,
     facts,
@@ -74,7 +74,7 @@ def test_regularisers_side_by_side():
     records = [segmentation('RCIL+spWC', seed, self_paced=dict(rule=rule))
                for rule in ('hard', 'linear') for seed in (0, 1)]
     comparison = comparison_of(*records, segmentation('RCIL'))
-    found = by_setting(comparison, rule_of)
+    found = by_setting(comparison, 'rule')
     assert {k: len(v) for k, v in found.items()} == dict(
         hard=2, linear=2, none=1)
     axes = FIGURES['regulariser_ablation'](comparison).axes[0]
@@ -88,19 +88,10 @@ def test_methods_of_an_ablation_are_kept_apart():
     found = by_setting(comparison_of(
         segmentation('RCIL+spWC', self_paced=dict(k=4)),
         segmentation('RCIL+spWC', 1, self_paced=dict(k=2)),
-        segmentation('MiB')), k_of)
+        segmentation('MiB')), 'k')
     assert list(found) == ['RCIL: 2', 'RCIL: 4', 'MiB: none']
     with pytest.raises(RecordError, match='differ'):
-        by_setting(comparison_of(segmentation()), k_of)
-
-
-def test_records_of_version_1_tell_their_rule_only():
-    old = segmentation('RCIL+spWC')
-    for entry in old.steps:
-        entry.pop('self_paced', None)
-    assert rule_of(old) == 'spwc' and k_of(old) is None
-    found = by_setting(comparison_of(old, segmentation('RCIL')), rule_of)
-    assert list(found) == ['spwc', 'none']
+        by_setting(comparison_of(segmentation()), 'k')
 
 
 def test_runs_of_one_seed_are_no_seeds_of_each_other():
@@ -108,7 +99,7 @@ def test_runs_of_one_seed_are_no_seeds_of_each_other():
     found = by_setting(comparison_of(
         segmentation('RCIL+spWC', self_paced=dict(rule='spwc')),
         segmentation('RCIL+spWC (protected)', self_paced=dict(rule='spwc')),
-        segmentation('RCIL')), rule_of)
+        segmentation('RCIL')), 'rule')
     assert {k: len(v) for k, v in found.items()} == {
         'RCIL+spWC': 1, 'RCIL+spWC (protected)': 1, 'none': 1}
 

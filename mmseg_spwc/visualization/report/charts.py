@@ -32,31 +32,17 @@ STATES = (('not yet', 'rgba(128,128,128,0.15)'),
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart.
-
-    Args:
-        title (str): Its heading.
-        figure (go.Figure): Colours of axes and text are the page's matter.
-        summary (str): What it shows, for those who cannot see it.
-        group (str, optional): Key of the group that it belongs to alone, so
-            that it goes when the group is switched off.
-        table (Table, optional): The same numbers, for the keyboard.
-        keys (tuple[str]): Groups of the table's rows.
-    """
+    """One chart; colours of axes and text are the page's matter."""
     title: str
     figure: go.Figure
-    summary: str
-    group: str | None = None
-    table: Table | None = None
-    keys: tuple = ()
+    summary: str  # for those who cannot see it
+    group: str | None = None  # key of the group that it goes with
+    table: Table | None = None  # the same numbers, for the keyboard
+    keys: tuple = ()  # groups of the table's rows
 
     @property
     def json(self) -> str:
-        """The figure for a script element.
-
-        Strings are the only place of JSON where a ``<`` can be, so nothing
-        in it can end the element.
-        """
+        """The figure for a script element, which a ``<`` could end."""
         return self.figure.to_json().replace('<', '\\u003c')
 
     @property
@@ -157,40 +143,29 @@ def cost_charts(comparison: Comparison) -> list[Chart]:
 
 def loss_charts(comparison: Comparison) -> list[Chart]:
     """One chart for each term that any run has recorded."""
-    found: dict[str, list] = {}
+    ends = [series.boundaries(run.record) for run in comparison.runs]
+    # a run that stopped early has the first of the others' boundaries
+    longest = max(ends, key=len)
+    agree = all(longest[:len(other)] == other for other in ends)
+    marks = longest[:-1] if agree and len(longest) <= MANY else []
+    found: dict[str, dict] = {}
     for group in comparison.groups:
         for run in group.runs:
             for term, curve in series.sequence_curves(run.record).items():
-                found.setdefault(term, []).append(
-                    (group, group.run_label(run), curve))
-    marks = _common_boundaries(comparison)
-    return [_loss_chart(term, found[term], marks)
-            for term in sorted(found, key=lambda t: (t != 'loss', t))]
-
-
-def _common_boundaries(comparison: Comparison) -> list[int]:
-    """Where steps end, if they end there in every run and are not many."""
-    found = [series.boundaries(run.record) for run in comparison.runs]
-    # a run that stopped early has the first of the others' boundaries
-    longest = max(found, key=len)
-    agree = all(longest[:len(other)] == other for other in found)
-    return longest[:-1] if agree and len(longest) <= MANY else []
-
-
-def _loss_chart(term: str, lines: list, marks: list[int]) -> Chart:
-    named: set = set()
-    traces = []
-    for group, label, curve in lines:
-        traces.append(_loss_trace(group, label, curve, group.key not in named))
-        named.add(group.key)
-    drawn = _figure(
-        traces, 300, xaxis=dict(title='iteration of the whole sequence'),
-        yaxis=dict(title=plain(term), rangemode='tozero'),
-        shapes=[dict(type='line', x0=x, x1=x, y0=0, y1=1, yref='paper',
-                     line=dict(dash='dot', width=1, color='#888'))
-                for x in marks])
-    return Chart(term, drawn, f'Curves of {term} over the iterations of all '
-                 'steps; dotted lines are the ends of steps.')
+                traces = found.setdefault(term, {}).setdefault(group.key, [])
+                traces.append(_loss_trace(group, group.run_label(run), curve,
+                                          not traces))
+    return [
+        Chart(term, _figure(
+            sum(found[term].values(), []), 300,
+            xaxis=dict(title='iteration of the whole sequence'),
+            yaxis=dict(title=plain(term), rangemode='tozero'),
+            shapes=[dict(type='line', x0=x, x1=x, y0=0, y1=1, yref='paper',
+                         line=dict(dash='dot', width=1, color='#888'))
+                    for x in marks]),
+            f'Curves of {term} over the iterations of all steps; dotted '
+            'lines are the ends of steps.')
+        for term in sorted(found, key=lambda term: (term != 'loss', term))]
 
 
 def _loss_trace(group: Group, label: str, curve: Curve,
@@ -213,7 +188,7 @@ def heat_map(grid: Grid, hover: list[list[str]], top: float,
              title: str | None, text: list[list[str]] | None = None,
              bottom: float = 0., axis: str = 'after step',
              **trace) -> go.Figure:
-    """Draw a grid of at most ``MANY`` steps.
+    """Draw a grid of at most ``MANY`` steps, in colours from bottom to top.
 
     Args:
         grid (Grid): Its names are not escaped.
@@ -282,13 +257,10 @@ def _readable_on_scale() -> list[str]:
 def scenario_charts(comparison: Comparison) -> list[Chart]:
     """The picture of the scenario, if the record tells its steps."""
     record = comparison.example
-    steps = record.content['scenario'].get('steps')
-    if not steps:
-        return []
-    describe = _described if is_classification(record) else _new_names
+    steps = record.content['scenario'].get('steps') or []
     times = thinned(range(len(steps)))
     rows = [(name, t) for t in times
-            for name in describe(record, t, steps[t])]
+            for name in _new_names(record, t, steps[t])]
     states = [[(t <= now) + (t == now) for now in times] for _, t in rows]
     drawn = heat_map(
         Grid('class', [name for name, _ in rows], times, states),
@@ -298,18 +270,19 @@ def scenario_charts(comparison: Comparison) -> list[Chart]:
     return [Chart(
         '', drawn,
         'Grid of classes by steps: dark blue where a class is learnt, light '
-        'blue where it was learnt before, grey before it arrives.')]
-
-
-def _described(record: Record, step: int, units: list) -> list[str]:
-    """A step in one row: there may be hundreds of classes."""
-    if record.content['scenario'].get('kind') == 'domain':
-        return [f'step {step}: {", ".join(map(str, units))}']
-    return [f'step {step}: {len(units)} classes']
+        'blue where it was learnt before, grey before it arrives.')
+            ] if steps else []
 
 
 def _new_names(record: Record, step: int, units: list) -> list[str]:
-    """Names of what a step brings; ids where no step got that far."""
+    """Names of what a step brings; ids where no step got that far.
+
+    A step of a classification is one row: there may be hundreds of classes.
+    """
+    if is_classification(record):
+        domain = record.content['scenario'].get('kind') == 'domain'
+        return [f'step {step}: ' + (', '.join(map(str, units)) if domain else
+                                    f'{len(units)} classes')]
     entry = max(record.steps, key=lambda s: len(s['classes']), default={})
     known = dict(zip(entry.get('class_ids', []), entry.get('classes', []),
                      strict=False))
