@@ -15,7 +15,7 @@ from mmseg_spwc.scenario import (
     select_test,
     select_train,
 )
-from mmseg_spwc.utils.display import warn
+from mmseg_spwc.terminal import warn
 from mmseg_spwc.utils.random_state import generators_kept, seed_generators
 
 from .class_index import image_names, load_class_index

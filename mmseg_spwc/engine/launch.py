@@ -17,7 +17,7 @@ from mmseg_spwc.compat import CONFIGS
 from mmseg_spwc.errors import ConfigError, Preempted, input_errors
 from mmseg_spwc.registry import RUNNERS
 from mmseg_spwc.scenario import Scenario
-from mmseg_spwc.utils.display import shown
+from mmseg_spwc.terminal import shown
 
 from .config_values import check_single_values
 from .stages import GROUPS, check_effect, check_table, for_scenario

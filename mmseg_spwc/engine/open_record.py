@@ -12,7 +12,7 @@ from mmengine.dist import get_world_size
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.record import FILE_NAME, Record
 from mmseg_spwc.scenario import Scenario
-from mmseg_spwc.utils.display import warn
+from mmseg_spwc.terminal import warn
 from mmseg_spwc.utils.distributed import from_first_rank
 
 # keys that say where and how a run is made, not what its result is

@@ -15,9 +15,9 @@ from mmengine.registry import VISUALIZERS
 from mmengine.runner import Runner
 from mmengine.visualization import Visualizer
 
-from mmseg_spwc.utils.display import quieten
+from mmseg_spwc.terminal import quieten
 
-from .logging.history import with_growing_histories
+from .histories import with_growing_histories
 
 
 class StepRunner(Runner):
