@@ -46,6 +46,7 @@ class Board(Display):
                  console: Console) -> None:
         self.rows = rows
         self.score = score
+        self.room = max(console.height - 4, 1)
         self.left = ''
         self._told = {row.name: replace(row) for row in rows}
         super().__init__(console, transient=False, refresh_per_second=1,
@@ -81,14 +82,13 @@ class Board(Display):
                       caption_justify='left', caption_style='')
         for heading in ('trial', 'state', 'step', self.score, ''):
             table.add_column(heading, overflow='ellipsis', no_wrap=True)
-        room = max(self.console.height - 4, 1)
         rows = sorted(self.rows, key=lambda row: [*STYLES].index(row.state))
-        for row in rows[:room]:
+        for row in rows[:self.room]:
             table.add_row(row.name, row.state, f'{row.done}/{row.total}',
                           percent(row.score), row.remark,
                           style=STYLES[row.state])
-        if len(rows) > room:
-            table.add_row(f'and {len(rows) - room} more', style='dim')
+        if len(rows) > self.room:
+            table.add_row(f'and {len(rows) - self.room} more', style='dim')
         yield table
 
 
