@@ -10,6 +10,7 @@ import contextlib
 import datetime
 import logging
 import time
+import warnings
 from collections.abc import Iterable, Iterator
 
 from mmengine.dist import is_main_process
@@ -134,14 +135,9 @@ def track(parts: Iterable, total: int, text: str) -> Iterator:
 
 @contextlib.contextmanager
 def shown(verbose: bool, console: Console | None = None) -> Iterator[Display]:
-    """Show a run, quietly or as MMEngine does.
+    """Show a run, quietly or, if ``verbose``, as MMEngine does.
 
-    Args:
-        verbose (bool): Leave the terminal to MMEngine's own lines.
-        console (Console, optional): Where to. Defaults to standard output.
-
-    Yields:
-        Display: What :func:`display` returns meanwhile.
+    Meanwhile :func:`display` returns what is yielded.
     """
     global _current
     before, _current = _current, Display(
@@ -168,22 +164,15 @@ def _passes(record: logging.LogRecord) -> bool:
 @contextlib.contextmanager
 def _warnings_to_log(quiet: bool) -> Iterator[None]:
     """Send the warnings of libraries to the run's log."""
-    if not quiet:
-        yield
-        return
-    logger = logging.getLogger('py.warnings')
-    handler = logging.Handler()
-    handler.emit = lambda record: print_log(
-        record.getMessage().strip(), 'current', logging.WARNING)
-    propagate, logger.propagate = logger.propagate, False
-    logger.addHandler(handler)
-    logging.captureWarnings(True)
+    before = warnings.showwarning
+    if quiet:
+        warnings.showwarning = lambda *facts: print_log(
+            warnings.formatwarning(*facts[:4]).strip(), 'current',
+            logging.WARNING)
     try:
         yield
     finally:
-        logging.captureWarnings(False)
-        logger.removeHandler(handler)
-        logger.propagate = propagate
+        warnings.showwarning = before
 
 
 def time_left(seconds: float) -> str:

@@ -17,34 +17,20 @@ LONGEST = 256  # pixels of a side on a page
 
 @dataclass(frozen=True)
 class Picture:
-    """One test image.
-
-    Args:
-        name (str): Its file name.
-        image (np.ndarray): (H, W, 3), uint8, RGB.
-        truth (np.ndarray): (H, W), channels; 255 is ignored.
-        predictions (Mapping[str, np.ndarray]): (H, W) by key of a group.
-    """
-    name: str
-    image: np.ndarray
-    truth: np.ndarray
-    predictions: Mapping
+    """One test image."""
+    name: str  # of its file
+    image: np.ndarray  # (H, W, 3), uint8, RGB
+    truth: np.ndarray  # (H, W), channels; 255 is ignored
+    predictions: Mapping  # (H, W) by key of a group
 
 
 @dataclass(frozen=True)
 class Gallery:
-    """Test images of one scenario, and what each method made of them.
-
-    Args:
-        classes (list[str]): Names of the channels.
-        palette (list): Colour (red, green, blue) of each channel.
-        pictures (list[Picture]): The images.
-        missing (list[str]): Why images, or those of some run, are absent.
-    """
-    classes: list = field(default_factory=list)
-    palette: list = field(default_factory=list)
+    """Test images of one scenario, and what each method made of them."""
+    classes: list = field(default_factory=list)  # names of the channels
+    palette: list = field(default_factory=list)  # their colours, RGB
     pictures: list = field(default_factory=list)
-    missing: list = field(default_factory=list)
+    missing: list = field(default_factory=list)  # why images are absent
 
     def colour(self, labels: np.ndarray) -> np.ndarray:
         """Paint labels (H, W) in the classes' colours, (H, W, 3) uint8."""

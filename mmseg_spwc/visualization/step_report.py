@@ -14,13 +14,6 @@ def step_report(record: Record, step: int) -> str:
     A unit, a class or what a step of classification taught, counts as
     forgotten when its test score is more than five points below its best so
     far, and as never learnt when it has not had more than five points.
-
-    Args:
-        record (Record): The run.
-        step (int): A finished step.
-
-    Returns:
-        str: One to five lines.
     """
     lines = [step_line(record, step)]
     old = _old_units(record, step)
@@ -80,14 +73,8 @@ def _old_units(record: Record, step: int) -> list[tuple]:
 def next_weights(record: Record, step: int) -> list[tuple[str, float]] | None:
     """Return the priority weights that follow from a step's scores.
 
-    Args:
-        record (Record): The run.
-        step (int): A finished step.
-
-    Returns:
-        list | None: Name and weight of every unit learnt so far; None where
-        the run has no spWC, no next step, or no scores to go by, and for
-        records of version 1, which do not tell.
+    They are name and weight of every unit learnt so far; None where the run
+    has no spWC, no next step, or no scores to go by.
     """
     entry = record.step(step)
     if not entry.get('self_paced'):

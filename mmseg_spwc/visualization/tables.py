@@ -1,4 +1,5 @@
 """Tables in the layout of the paper, in three forms, and the main numbers."""
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,20 +23,12 @@ from .scores import (
 
 @dataclass(frozen=True)
 class Column:
-    """One column of numbers.
-
-    Args:
-        label (str): Its heading.
-        scale (float): What values are multiplied with for printing.
-        digits (int): Decimals that are printed.
-        better (int): 1 where larger is better, -1 where smaller is.
-        title (str): A longer heading, for those who ask.
-    """
+    """One column of numbers, printed as ``scale`` times the value."""
     label: str
     scale: float = 100.
     digits: int = 1
-    better: int = 1
-    title: str = ''
+    better: int = 1  # -1 where smaller is better
+    title: str = ''  # a longer heading, for those who ask
 
     def texts(self, value: Spread) -> tuple[str, str]:
         """Mean and deviation as they are printed, '-' and '' for none."""
@@ -49,32 +42,22 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers of several methods.
+    """Numbers of several methods, one row for each."""
+    corner: str  # heading of the methods' names
+    columns: list[Column]
+    labels: list[str]
+    rows: list[list[Spread]]
+    partial: list[bool] = field(default_factory=list)  # are not done yet
 
-    Args:
-        corner (str): Heading of the methods' names.
-        columns (list[Column]): What the numbers are.
-        labels (list[str]): The methods.
-        rows (list[list[Spread]]): One row per method.
-        partial (list[bool]): Methods that are not done yet, which are no
-            rivals for the best value. Defaults to none.
-    """
-    corner: str
-    columns: list
-    labels: list
-    rows: list
-    partial: list = field(default_factory=list)
-    best: list = field(init=False)  # rows x columns of bool
-
-    def __post_init__(self) -> None:
+    @functools.cached_property
+    def best(self) -> list[list[bool]]:
+        """Which values are best; what is not done yet is no rival."""
         partial = self.partial or [False] * len(self.rows)
         marks = [_best(column, [
             None if unfinished else row[i].mean
             for row, unfinished in zip(self.rows, partial, strict=True)
         ]) for i, column in enumerate(self.columns)]
-        rows = [[column[r] for column in marks]
-                for r in range(len(self.rows))]
-        object.__setattr__(self, 'best', rows)
+        return [list(row) for row in zip(*marks, strict=True)]
 
     def lines(self, escape: Callable = str, bold: str = '{}',
               plus_minus: str = '±') -> list[list[str]]:
@@ -175,16 +158,13 @@ def final_table(records: Sequence[Record], form: str = 'text') -> str:
     For segmentation, columns are the classes in the order of learning, then
     the mean over the base classes (with and without background), over the
     later ones and over all, and the average over steps of the latter. For
-    classification, they are the steps, then the paper's numbers. Runs of
-    one method that differ in their seed give mean and standard deviation.
-    Every scenario has a table of its own.
+    classification, they are the steps, then the paper's numbers. Scores are
+    in percent. Runs of one method that differ in their seed give mean and
+    standard deviation. Every scenario has a table of its own.
 
     Args:
         records (Sequence[Record]): The runs.
         form (str): ``'text'``, ``'markdown'`` or ``'latex'``.
-
-    Returns:
-        str: The tables; scores in percent.
     """
     runs = [Run(record, Path(record.content['run']['name']))
             for record in records if record.steps]

@@ -153,7 +153,8 @@ class SelfPacedHook(Hook):
             f'spWC ({summary["rule"]}, by {summary["unit"]}): kept '
             f'{decision.kept} of {len(decision.v)} units, mu '
             f'{decision.mu:.3f}, v '
-            + ' '.join(f'{x:.2f}' for x in decision.v.tolist()), 'current')
+            + ', '.join(f'{name} {x:.2f}' for name, x in zip(
+                names, decision.v.tolist(), strict=False)), 'current')
 
 
 def priority_takers(hooks: Iterable, model: object) -> list:
