@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from mmseg_spwc.record import Record
 
 from .. import series
-from ..palette import SEQUENTIAL, colour, dash, symbol
+from ..palette import OKABE_ITO, SEQUENTIAL, colour, dash, symbol
 from ..runs import Comparison, Group
 from ..scores import (
     is_classification,
@@ -178,8 +178,9 @@ def _loss_trace(group: Group, label: str, curve: Curve,
         x=x, y=y, customdata=steps, name=plain(group.label),
         text=plain(label), mode='lines', legendgroup=group.key,
         showlegend=named, meta=dict(group=group.key),
-        line=dict(color=colour(group.index), dash=dash(group.index)[0],
-                  width=1.5),
+        # dashes would hide a curve that goes up and down
+        line=dict(color=colour(group.index), width=1.5,
+                  dash=dash(group.index // len(OKABE_ITO))[0]),
         hovertemplate='%{text}<br>step %{customdata}, iteration %{x}: '
         '%{y:.4g}<extra></extra>')
 
