@@ -39,7 +39,7 @@ def easiest_and_hardest(record: Record) -> list[Unit]:
         raise RecordError('The run has no held-out scores, so nothing is '
                           'easy or hard: train with heldout.ratio above 0.')
     if record.problem == 'classification':
-        units = [Unit(t, f'task {t + 1}', psi)
+        units = [Unit(t, f'step {t}', psi)
                  for t, psi in enumerate(kpi['step']) if psi is not None]
     else:
         units = [

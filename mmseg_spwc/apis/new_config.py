@@ -10,7 +10,7 @@ from PIL import Image
 
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.labels import VOID
-from mmseg_spwc.utils.display import track
+from mmseg_spwc.terminal import track
 
 IMAGES = ('.jpg', '.jpeg', '.png', '.bmp', '.tif', '.tiff', '.webp')
 MASKS = ('.png', '.bmp', '.tif', '.tiff')

@@ -17,7 +17,7 @@ from mmengine.fileio import get as read_bytes
 from PIL import Image
 
 from mmseg_spwc.labels import VOID
-from mmseg_spwc.utils.display import say, track
+from mmseg_spwc.terminal import say, track
 from mmseg_spwc.utils.distributed import from_first_rank
 from mmseg_spwc.utils.files import write_text
 from mmseg_spwc.utils.own import cache_folder

@@ -1,7 +1,9 @@
 """One step of a scenario, cut out of any mmseg data set."""
+import colorsys
 import dataclasses
 from collections.abc import Sequence
 
+import numpy as np
 from mmengine.dataset import Compose
 from torch.utils.data import Dataset
 
@@ -15,7 +17,7 @@ from mmseg_spwc.scenario import (
     select_test,
     select_train,
 )
-from mmseg_spwc.utils.display import warn
+from mmseg_spwc.terminal import warn
 from mmseg_spwc.utils.random_state import generators_kept, seed_generators
 
 from .class_index import image_names, load_class_index
@@ -102,8 +104,10 @@ class ContinualSegDataset(Dataset):
         info = dict(self.source.metainfo)
         info['classes'] = self.scenario.class_names(info['classes'], self.step)
         if info.get('palette') is not None:
-            info['palette'] = self.scenario.palette(info['palette'],
-                                                    self.step)
+            first = self.scenario.has_background and len(
+                self.source.metainfo['classes']) == self.scenario.num_classes
+            info['palette'] = self.scenario.palette(
+                _own_colours(self.source.metainfo, first), self.step)
         return info
 
     def get_data_info(self, index: int) -> dict:
@@ -232,3 +236,16 @@ def find_key(config: dict, key: str) -> str:
         return config[key]
     return next((d[key] for d in config.get('datasets', []) if d.get(key)),
                 '')
+
+
+def _own_colours(info: dict, background: bool) -> list:
+    """The palette; in place of mmseg's random one, colours that differ."""
+    count = len(info['classes'])
+    invented = np.random.RandomState(42).randint(0, 255, (count, 3)).tolist()
+    if list(info['palette']) != invented:
+        return info['palette']
+    # hues at the golden angle, in turn dark, middle and light
+    found = [colorsys.hls_to_rgb(.618034 * i % 1, (.35, .5, .7)[i % 3], .9)
+             for i in range(count)]
+    found = [[round(255 * part) for part in colour] for colour in found]
+    return [[0, 0, 0], *found][:count] if background else found

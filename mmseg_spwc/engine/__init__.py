@@ -1,5 +1,7 @@
 """The order of things in time: the sequence, its hooks, its configs."""
-from . import hooks, logging, optim, safety  # noqa: F401
+from mmseg_spwc import trackers  # noqa: F401
+
+from . import hooks, optim, safety  # noqa: F401
 from .sequence import ContinualRunner
 from .sharded_model import ShardedModel
 from .step_config import step_config

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from mmseg_spwc.errors import CheckpointError
 from mmseg_spwc.scenario import Scenario
-from mmseg_spwc.utils.display import warn
+from mmseg_spwc.terminal import warn
 from mmseg_spwc.utils.files import write_tensors
 
 FORMAT = 'mmseg_spwc.step'

@@ -16,7 +16,7 @@ from mmseg_spwc.compat import CONFIGS
 from mmseg_spwc.errors import ConfigError, Preempted, input_errors
 from mmseg_spwc.registry import RUNNERS
 from mmseg_spwc.scenario import Scenario
-from mmseg_spwc.utils.display import shown
+from mmseg_spwc.terminal import shown
 
 from .config_keys import KNOWN
 from .config_values import LAUNCHERS, check_single_values

@@ -12,7 +12,7 @@ from mmengine.dist import get_world_size
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.record import FILE_NAME, Record
 from mmseg_spwc.scenario import Scenario
-from mmseg_spwc.utils.display import warn
+from mmseg_spwc.terminal import warn
 from mmseg_spwc.utils.distributed import from_first_rank
 from mmseg_spwc.utils.own import seal
 

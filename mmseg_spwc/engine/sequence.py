@@ -11,8 +11,10 @@ from mmengine.runner import Runner
 from mmseg_spwc.errors import data_losses, input_errors
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import RUNNERS
-from mmseg_spwc.utils.display import shown, warn
+from mmseg_spwc.terminal import say, shown, warn
 from mmseg_spwc.utils.distributed import from_first_rank, unwrap
+from mmseg_spwc.visualization.step_report import step_report
+from mmseg_spwc.visualization.tables import final_table
 
 from .checkpoint import (
     Stamp,
@@ -23,8 +25,7 @@ from .checkpoint import (
     save_step,
 )
 from .config_keys import check_keys, check_values
-from .logging.curves import loss_curves
-from .logging.terminal import print_step, print_table
+from .histories import loss_curves
 from .open_record import open_record
 from .preflight import Plan, check_start_files, plan_steps
 from .problems import problem_of
@@ -125,7 +126,7 @@ class ContinualRunner:
         if is_main_process() and record.content['status'] != 'finished':
             record.finish()
             record.write(self.work_dir)
-        print_table([record])
+        say('\n' + final_table([record]))
         return record
 
     def test(self, checkpoint: str) -> dict:
@@ -181,7 +182,7 @@ class ContinualRunner:
         record.add_step(
             entry, self.problem.summary([*record.steps, entry]))
         from_first_rank(record.write, self.work_dir)
-        print_step(record, step)
+        say(step_report(record, step))
         runner.release()
         del runner, info
         free_memory()

@@ -10,7 +10,7 @@ from torch.optim import Optimizer
 
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.registry import MODEL_WRAPPERS
-from mmseg_spwc.utils.display import say
+from mmseg_spwc.terminal import say
 
 from .optim import Consolidated
 

@@ -11,7 +11,7 @@ from torch.nn import functional
 from torch.utils.data import DataLoader
 
 from mmseg_spwc.consolidation import Importance, ImportanceSum
-from mmseg_spwc.utils.display import track
+from mmseg_spwc.terminal import track
 from mmseg_spwc.utils.options import is_positive
 from mmseg_spwc.utils.random_state import seeded
 

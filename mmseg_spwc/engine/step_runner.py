@@ -16,10 +16,10 @@ from mmengine.runner import Runner
 from mmengine.visualization import Visualizer
 from torch import nn
 
-from mmseg_spwc.utils.display import quieten
+from mmseg_spwc.terminal import quieten
 
 from .checkpoint import tensors_only
-from .logging.history import with_growing_histories
+from .histories import with_growing_histories
 
 
 class StepRunner(Runner):

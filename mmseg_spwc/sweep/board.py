@@ -1,39 +1,27 @@
 """What a sweep says in the terminal: a live table, or short lines."""
-import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rich.console import Console
-from rich.live import Live
 from rich.table import Table
 
-from mmseg_spwc.visualization.tables import percent
+from mmseg_spwc.terminal import Display
+from mmseg_spwc.visualization.scores import percent
 
-ORDER = ('running', 'failed', 'waiting', 'finished')
 STYLES = dict(running='bold', failed='red', waiting='dim', finished='green')
 
 
 @dataclass
 class Row:
-    """How far a trial has got.
-
-    Args:
-        name (str): The trial.
-        total (int): Steps that it trains.
-        done (int): Steps that are recorded.
-        state (str): ``waiting``, ``running``, ``finished`` or ``failed``.
-        score (float, optional): Held-out score after the last of them.
-        attempt (int): How often it was started by this sweep.
-        reason (str): Why it failed.
-    """
+    """How far a trial has got."""
     name: str
-    total: int
-    done: int = 0
-    state: str = 'waiting'
-    score: float | None = None
-    attempt: int = 0
-    reason: str = ''
+    total: int  # steps that it trains
+    done: int = 0  # steps that are recorded
+    state: str = 'waiting'  # or another of STYLES
+    score: float | None = None  # held-out, after the last recorded step
+    attempt: int = 0  # how often it was started by this sweep
+    reason: str = ''  # why it failed
 
     @property
     def remark(self) -> str:
@@ -42,7 +30,7 @@ class Row:
         return self.reason
 
 
-class Board:
+class Board(Display):
     """Shows rows while they change.
 
     In a terminal a table stays in place; elsewhere, in a log file for
@@ -58,60 +46,53 @@ class Board:
                  console: Console) -> None:
         self.rows = rows
         self.score = score
-        self.console = console
+        self.room = max(console.height - 4, 1)
         self.left = ''
-        self._shown = {row.name: replace(row) for row in rows}
+        self._told = {row.name: replace(row) for row in rows}
+        super().__init__(console, transient=False, refresh_per_second=1,
+                         redirect_stdout=False, redirect_stderr=False)
 
-    @contextlib.contextmanager
-    def shown(self) -> Iterator[None]:
-        """Show the table for the time of a block."""
-        if not self.console.is_terminal:
-            self.console.print(self.summary())
-            yield
-            self.update()
-            return
-        with Live(get_renderable=self.table, console=self.console,
-                  refresh_per_second=1, redirect_stdout=False,
-                  redirect_stderr=False):
-            yield
+    def start(self) -> None:
+        if self.disable:
+            self.line(self.summary())
+        super().start()
 
-    def update(self) -> None:
+    def stop(self) -> None:
+        self.tell()
+        super().stop()
+
+    def tell(self) -> None:
         """Tell what has changed; a terminal is drawn anew by itself."""
-        if self.console.is_terminal:
-            return
-        for row in self.rows:
-            line = _line(self._shown[row.name], row, self.score)
-            if line:
-                self.console.print(
-                    f'{time.strftime("%H:%M:%S")} {row.name}: {line}',
-                    markup=False, highlight=False, soft_wrap=True)
-                self._shown[row.name] = replace(row)
+        for row in self.rows if self.disable else ():
+            text = _change(self._told[row.name], row, self.score)
+            if text:
+                self.line(f'{time.strftime("%H:%M:%S")} {row.name}: {text}')
+                self._told[row.name] = replace(row)
 
     def summary(self) -> str:
         """One line on all trials."""
-        counts = [(state, sum(row.state == state for row in self.rows))
-                  for state in ORDER]
-        text = ', '.join(f'{n} {state}' for state, n in counts if n)
+        states = [row.state for row in self.rows]
+        text = ', '.join(f'{states.count(state)} {state}'
+                         for state in STYLES if state in states)
         return f'{len(self.rows)} runs: {text}{self.left}'
 
-    def table(self) -> Table:
+    def get_renderables(self) -> Iterator[Table]:
         """The rows that matter most, as many as fit."""
         table = Table(box=None, caption=self.summary(), pad_edge=False,
                       caption_justify='left', caption_style='')
         for heading in ('trial', 'state', 'step', self.score, ''):
             table.add_column(heading, overflow='ellipsis', no_wrap=True)
-        room = max(self.console.height - 4, 1)
-        rows = sorted(self.rows, key=lambda row: ORDER.index(row.state))
-        for row in rows[:room]:
+        rows = sorted(self.rows, key=lambda row: [*STYLES].index(row.state))
+        for row in rows[:self.room]:
             table.add_row(row.name, row.state, f'{row.done}/{row.total}',
                           percent(row.score), row.remark,
                           style=STYLES[row.state])
-        if len(rows) > room:
-            table.add_row(f'and {len(rows) - room} more', style='dim')
-        return table
+        if len(rows) > self.room:
+            table.add_row(f'and {len(rows) - self.room} more', style='dim')
+        yield table
 
 
-def _line(before: Row, now: Row, score: str) -> str:
+def _change(before: Row, now: Row, score: str) -> str:
     """What to tell of a row, '' if nothing has changed."""
     if now.state == 'failed' != before.state:
         return f'failed: {now.reason}'
@@ -121,6 +102,6 @@ def _line(before: Row, now: Row, score: str) -> str:
         return f'running, attempt {now.attempt}' if now.attempt > 1 \
             else 'running'
     if now.done > before.done:
-        return f'step {now.done} of {now.total} done, {score} ' \
+        return f'{now.done} of {now.total} steps done, {score} ' \
             f'{percent(now.score)}'
     return ''

@@ -46,7 +46,7 @@ def run_sweep(plan: Prepared, console: Console) -> list[Row]:
         # what Ray prints would tear the table apart
         with (plan.folder / 'ray.log').open('a') as log, \
                 contextlib.redirect_stdout(log), _interruptions(), \
-                running.board.shown():
+                running.board:
             try:
                 running.submit()
                 while running.refs:
@@ -153,7 +153,7 @@ class Running:
         for ref in ready:
             self._finish(self.refs.pop(ref), _outcome(ref))
         self.board.left = self._time_left()
-        self.board.update()
+        self.board.tell()
         if ready:
             write_aggregate(self.aggregate(), self.plan.folder)
         for row in self.board.rows:

@@ -1,46 +1,36 @@
 """Images with their segmentations, ready to be shown."""
+import base64
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from PIL import Image
 
 from mmseg_spwc.labels import VOID
 
 from .palette import hexadecimal
 
 VOID_COLOUR = (224, 224, 192)
+LONGEST = 256  # pixels of a side on a page
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One test image.
-
-    Args:
-        name (str): Its file name.
-        image (np.ndarray): (H, W, 3), uint8, RGB.
-        truth (np.ndarray): (H, W), channels; 255 is ignored.
-        predictions (Mapping[str, np.ndarray]): (H, W) by key of a group.
-    """
-    name: str
-    image: np.ndarray
-    truth: np.ndarray
-    predictions: Mapping
+    """One test image."""
+    name: str  # of its file
+    image: np.ndarray  # (H, W, 3), uint8, RGB
+    truth: np.ndarray  # (H, W), channels; 255 is ignored
+    predictions: Mapping  # (H, W) by key of a group
 
 
 @dataclass(frozen=True)
 class Gallery:
-    """Test images of one scenario, and what each method made of them.
-
-    Args:
-        classes (list[str]): Names of the channels.
-        palette (list): Colour (red, green, blue) of each channel.
-        pictures (list[Picture]): The images.
-        missing (list[str]): Why images, or those of some run, are absent.
-    """
-    classes: list = field(default_factory=list)
-    palette: list = field(default_factory=list)
+    """Test images of one scenario, and what each method made of them."""
+    classes: list = field(default_factory=list)  # names of the channels
+    palette: list = field(default_factory=list)  # their colours, RGB
     pictures: list = field(default_factory=list)
-    missing: list = field(default_factory=list)
+    missing: list = field(default_factory=list)  # why images are absent
 
     def colour(self, labels: np.ndarray) -> np.ndarray:
         """Paint labels (H, W) in the classes' colours, (H, W, 3) uint8."""
@@ -51,11 +41,12 @@ class Gallery:
 
     def shares(self, labels: np.ndarray) -> list[tuple[str, str, float]]:
         """Name, colour and share of labels (H, W) of every class."""
-        return [
-            (name, hexadecimal(rgb), float((labels == channel).mean()))
-            for channel, (name, rgb) in enumerate(
-                zip(self.classes, self.palette, strict=True))
-        ]
+        return [(*self.legend(c), float((labels == c).mean()))
+                for c in range(len(self.classes))]
+
+    def legend(self, channel: int) -> tuple[str, str]:
+        """Name and colour of a class."""
+        return self.classes[channel], hexadecimal(self.palette[channel])
 
     def shown(self) -> list[int]:
         """The channels that occur in any of the images."""
@@ -64,3 +55,30 @@ class Gallery:
             for labels in (picture.truth, *picture.predictions.values()):
                 found.update(np.unique(labels).tolist())
         return sorted(c for c in found if c < len(self.classes))
+
+
+def photo(image: np.ndarray) -> str:
+    """A photograph, (H, W, 3) uint8, as a JPEG inside a data URI."""
+    return _encode(_smaller(image, Image.Resampling.LANCZOS), 'JPEG')
+
+
+def label_map(colours: np.ndarray) -> str:
+    """A painted label map, (H, W, 3) uint8, as a PNG with sharp edges."""
+    small = _smaller(colours, Image.Resampling.NEAREST)
+    return _encode(small.quantize(256, dither=Image.Dither.NONE), 'PNG')
+
+
+def _smaller(image: np.ndarray, resample: Image.Resampling) -> Image.Image:
+    drawn = Image.fromarray(image)
+    scale = LONGEST / max(drawn.size)
+    if scale < 1:
+        size = [max(1, round(scale * side)) for side in drawn.size]
+        drawn = drawn.resize(size, resample)
+    return drawn
+
+
+def _encode(image: Image.Image, form: str) -> str:
+    buffer = io.BytesIO()
+    image.save(buffer, form, optimize=True)
+    text = base64.b64encode(buffer.getvalue()).decode()
+    return f'data:image/{form.lower()};base64,{text}'

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 OKABE_ITO = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#56B4E9',
              '#E69F00', '#F0E442')
-DASHES = ('solid', 'dash', 'dot', 'dashdot')
-SYMBOLS = ('circle', 'square', 'diamond', 'triangle-up', 'cross', 'x',
-           'star')
+# names of Plotly and of Matplotlib
+DASHES = (('solid', '-'), ('dash', '--'), ('dot', ':'), ('dashdot', '-.'))
+SYMBOLS = (('circle', 'o'), ('square', 's'), ('diamond', 'D'),
+           ('triangle-up', '^'), ('cross', 'P'), ('x', 'X'), ('star', '*'))
 # perceptually uniform, and monotone in lightness
 SEQUENTIAL = 'Cividis'
 
@@ -25,11 +26,11 @@ def colour(index: int) -> str:
     return OKABE_ITO[index % len(OKABE_ITO)]
 
 
-def dash(index: int) -> str:
-    """The line style, another one for every round of colours."""
-    return DASHES[index // len(OKABE_ITO) % len(DASHES)]
+def dash(index: int) -> tuple[str, str]:
+    """The line style, so that lines that coincide are still seen."""
+    return DASHES[index % len(DASHES)]
 
 
-def symbol(index: int) -> str:
+def symbol(index: int) -> tuple[str, str]:
     """The marker, so that colour is never the only difference."""
     return SYMBOLS[index % len(SYMBOLS)]

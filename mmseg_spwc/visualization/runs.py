@@ -34,6 +34,10 @@ class Run:
         return path
 
     @property
+    def method(self) -> str:
+        return self.record.content['method']
+
+    @property
     def seed(self) -> int:
         return self.record.content['run']['seed']
 
@@ -44,18 +48,11 @@ class Run:
 
 @dataclass(frozen=True)
 class Group:
-    """The runs of one method that differ in their seed only.
-
-    Args:
-        key (str): Short, unique, and safe in HTML and in file names.
-        label (str): What to call it; text of the records, not escaped.
-        index (int): Its place, which decides colour and marker.
-        runs (tuple[Run]): Ordered by seed.
-    """
-    key: str
-    label: str
-    index: int
-    runs: tuple
+    """The runs of one method that differ in their seed only."""
+    key: str  # short, unique, and safe in HTML and in file names
+    label: str  # text of the records, not escaped
+    index: int  # its place, which decides colour and marker
+    runs: tuple  # ordered by seed
 
     @property
     def records(self) -> list[Record]:
@@ -105,7 +102,7 @@ class Comparison:
 
 def load_runs(paths: Sequence[str | Path],
               trust: bool = False) -> tuple[list[Run], list[str]]:
-    """Read the records that can be read.
+    """Read the records, given by their files or the folders of their runs.
 
     Args:
         paths (Sequence[str | Path]): Folders of runs, or their record.json.
@@ -137,20 +134,14 @@ def compare(runs: Sequence[Run]) -> list[Comparison]:
 
     Runs of one method and scenario are seeds of it. Where a seed occurs
     twice, the runs differ in something else and are kept apart by their
-    names, or by their folders.
-
-    Args:
-        runs (Sequence[Run]): In the order in which they shall appear.
-
-    Returns:
-        list[Comparison]: One for each scenario.
+    names, or by their folders. The order stays.
     """
     comparisons, number = [], 0
     buckets = _split(runs, _scenario_key)
     titles = [_scenario_title(members[0]) for members in buckets.values()]
     for title, members in zip(titles, buckets.values(), strict=True):
         groups = []
-        for label, seeds in _methods(members).items():
+        for label, seeds in _refine(members, _names(members)).items():
             ordered = tuple(sorted(seeds, key=lambda run: run.seed))
             groups.append(Group(f'g{number}', label, len(groups), ordered))
             number += 1
@@ -167,40 +158,46 @@ def _scenario_key(run: Run) -> str:
     Tasks of a classification may be dealt out by the seed; classes of a
     segmentation have columns of their own, so their order counts.
     """
-    scenario = run.record.content['scenario']
     names = ['dataset', 'name', 'setting', 'kind']
     if run.record.problem == 'segmentation':
         names.append('steps')
-    facts = [run.record.problem, *map(scenario.get, names)]
-    return json.dumps(facts)
+    scenario = run.record.content['scenario']
+    return json.dumps([run.record.problem, *map(scenario.get, names)])
 
 
 def _scenario_title(run: Run) -> str:
     scenario = run.record.content['scenario']
     parts = [scenario.get(k) for k in ('dataset', 'name', 'setting')]
-    if scenario.get('kind') == 'domain':
-        parts.append('domains')
+    parts.append('domains' * (scenario.get('kind') == 'domain'))
     return ' '.join(str(part) for part in parts if part) or 'scenario'
 
 
-def _method(run: Run) -> str:
-    return run.record.content['method']
+def self_paced_options(record: Record) -> dict:
+    """The options of spWC; none without it."""
+    return next((entry['self_paced'] for entry in record.steps
+                 if entry.get('self_paced')), {})
 
 
-def _run_name(run: Run) -> str:
-    return run.record.content['run']['name']
+def _names(runs: Sequence[Run]) -> list[Callable[[Run], str]]:
+    """What to call the method of a run, ever more exactly."""
+
+    def options(run: Run) -> str:
+        """What spWC does otherwise than in another run of the method."""
+        alike = [self_paced_options(r.record) for r in runs
+                 if r.method == run.method]
+        return ', '.join(
+            f'{key}={value}'
+            for key, value in self_paced_options(run.record).items()
+            if any(other.get(key) != value for other in alike))
+
+    details = (lambda run: '', options,
+               lambda run: run.record.content['run']['name'],
+               lambda run: run.folder.name, lambda run: run.folder)
+    return [lambda run, detail=detail: f'{run.method} ({detail(run)})'
+            .removesuffix(' ()') for detail in details]
 
 
-def _methods(runs: Sequence[Run]) -> dict[str, list]:
-    return _refine(runs, (
-        _method,
-        lambda run: f'{_method(run)} ({_run_name(run)})',
-        lambda run: f'{_method(run)} ({run.folder.name})',
-        lambda run: f'{_method(run)} ({run.folder})',
-    ))
-
-
-def _refine(runs: Sequence[Run], names: tuple) -> dict[str, list]:
+def _refine(runs: Sequence[Run], names: Sequence) -> dict[str, list]:
     """Split by the first name; where seeds repeat, by the next ones."""
     groups = {}
     for label, members in _split(runs, names[0]).items():

@@ -17,6 +17,10 @@ class Spread(NamedTuple):
     mean: float | None
     sd: float | None
 
+    def times(self, factor: float) -> 'Spread':
+        """Both in another unit."""
+        return Spread(*(v if v is None else factor * v for v in self))
+
 
 def spread(values: Sequence[float | None]) -> Spread:
     """Return mean and deviation of the values that exist."""
@@ -24,6 +28,11 @@ def spread(values: Sequence[float | None]) -> Spread:
     return Spread(
         math.fsum(known) / len(known) if known else None,
         statistics.stdev(known) if len(known) > 1 else None)
+
+
+def percent(value: float | None) -> str:
+    """A fraction as tables and charts print it."""
+    return '-' if value is None else f'{100 * value:.1f}'
 
 
 def is_classification(record: Record) -> bool:
@@ -52,11 +61,11 @@ def class_names(record: Record) -> list[str]:
     return max((s['classes'] for s in record.steps), key=len, default=[])
 
 
-def unit_name(record: Record, step: int) -> str:
-    """What to call that which a step brought."""
-    if is_classification(record):
-        return f'task {step + 1}'
-    return f'step {step}'
+def unit_names(record: Record, unit: str, count: int) -> list[str]:
+    """What to call the first classes or steps of a run."""
+    if unit == 'class':
+        return class_names(record)[:count]
+    return [f'step {t}' for t in range(count)]
 
 
 def unit_scores(record: Record, entry: dict) -> list:

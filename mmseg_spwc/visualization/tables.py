@@ -1,22 +1,129 @@
-"""Tables in the layout of the paper, and the three main numbers."""
-from collections.abc import Sequence
+"""Tables in the layout of the paper, in three forms, and the main numbers."""
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from mmseg_spwc.record import Record
 
-from .runs import Comparison, Group, Run, compare
+from .runs import Comparison, Run, compare
 from .scores import (
+    Spread,
     average_score,
     final_score,
     forgetting,
     is_classification,
+    percent,
     score_name,
     spread,
     unit_scores,
 )
-from .table_formats import FORMATS, Column, Table
 
+
+@dataclass(frozen=True)
+class Column:
+    """One column of numbers, printed as ``scale`` times the value."""
+    label: str
+    scale: float = 100.
+    digits: int = 1
+    better: int = 1  # -1 where smaller is better
+    title: str = ''  # a longer heading, for those who ask
+
+    def texts(self, value: Spread) -> tuple[str, str]:
+        """Mean and deviation as they are printed, '-' and '' for none."""
+        return tuple(
+            none if part is None else f'{self.scale * part:.{self.digits}f}'
+            for part, none in zip(value, ('-', ''), strict=True))
+
+    def text(self, value: Spread, plus_minus: str = '±') -> str:
+        return plus_minus.join(filter(None, self.texts(value)))
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers of several methods, one row for each."""
+    corner: str  # heading of the methods' names
+    columns: list[Column]
+    labels: list[str]
+    rows: list[list[Spread]]
+    partial: list[bool] = field(default_factory=list)  # are not done yet
+
+    @functools.cached_property
+    def best(self) -> list[list[bool]]:
+        """Which values are best; what is not done yet is no rival."""
+        partial = self.partial or [False] * len(self.rows)
+        marks = [_best(column, [
+            None if unfinished else row[i].mean
+            for row, unfinished in zip(self.rows, partial, strict=True)
+        ]) for i, column in enumerate(self.columns)]
+        return [list(row) for row in zip(*marks, strict=True)]
+
+    def lines(self, escape: Callable = str, bold: str = '{}',
+              plus_minus: str = '±') -> list[list[str]]:
+        """Texts of all cells, the heading in front, the best in bold."""
+        lines = [[escape(self.corner), *(escape(c.label)
+                                         for c in self.columns)]]
+        for label, row, best in zip(self.labels, self.rows, self.best,
+                                    strict=True):
+            cells = [column.text(value, plus_minus)
+                     for column, value in zip(self.columns, row, strict=True)]
+            lines.append([escape(label), *(
+                bold.format(cell) if mark else cell
+                for cell, mark in zip(cells, best, strict=True))])
+        return lines
+
+
+def _best(column: Column, values: Sequence[float | None]) -> list[bool]:
+    """Which values are best as printed; none where there is no rival."""
+    means = [v if v is None else column.better * round(
+        column.scale * v, column.digits) for v in values]
+    known = [m for m in means if m is not None]
+    if len(known) < 2 or min(known) == max(known):
+        return [False] * len(values)
+    return [m == max(known) for m in means]
+
+
+def to_text(table: Table) -> str:
+    """Aligned columns for a terminal."""
+    rows = table.lines()
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ['  '.join([row[0].ljust(widths[0]), *map(
+        str.rjust, row[1:], widths[1:])]) for row in rows]
+    lines.insert(1, '-' * len(lines[0]))
+    return '\n'.join(lines)
+
+
+def to_markdown(table: Table) -> str:
+    """A table of GitHub's Markdown, the best in bold."""
+    lines = table.lines(_markdown, '**{}**')
+    lines.insert(1, ['---', *['---:'] * len(table.columns)])
+    return '\n'.join(f'| {" | ".join(line)} |' for line in lines)
+
+
+def to_latex(table: Table) -> str:
+    """A ``tabular`` with the rules of booktabs, the best in bold."""
+    header, *rows = (' & '.join(line) + r' \\' for line in table.lines(
+        _latex, r'\textbf{{{}}}', r'$\pm$'))
+    return '\n'.join([
+        rf'\begin{{tabular}}{{l{"r" * len(table.columns)}}}', r'\toprule',
+        header, r'\midrule', *rows, r'\bottomrule', r'\end{tabular}'])
+
+
+def _markdown(text: str) -> str:
+    return ''.join(rf'\{c}' if c in r'\|*_`<>[]' else c for c in text)
+
+
+def _latex(text: str) -> str:
+    names = {
+        '\\': r'\textbackslash{}', '~': r'\textasciitilde{}',
+        '^': r'\textasciicircum{}'
+    }
+    return ''.join(
+        names.get(c) or (rf'\{c}' if c in '&%$#_{}' else c) for c in text)
+
+
+FORMATS = dict(text=to_text, markdown=to_markdown, latex=to_latex)
 MEANS = {
     'base': Column('base', title='mIoU of the classes of step 0'),
     'base_no_bg': Column(
@@ -36,7 +143,7 @@ NUMBERS = {
         'forgetting', better=-1, title='lost since the best score'),
     'bwt': Column('BWT', title='backward transfer'),
     'learning_accuracy': Column(
-        'learning', title='accuracy right after learning a task'),
+        'learning', title='accuracy right after learning a step'),
     'ps_active': Column(
         'PS', scale=1., digits=2,
         title='parameter size efficiency as in the paper'),
@@ -45,27 +152,19 @@ NUMBERS = {
 }
 
 
-def percent(value: float | None) -> str:
-    """A fraction as the tables print it."""
-    return '-' if value is None else f'{100 * value:.1f}'
-
-
 def final_table(records: Sequence[Record], form: str = 'text') -> str:
     """The scores after the last step, one row per method.
 
-    For segmentation, columns are the class ids in channel order, then the
-    mean over the base classes (with and without background), over the later
-    ones and over all, and the average over steps of the latter. For
-    classification, they are the tasks, then the paper's numbers. Runs of
-    one method that differ in their seed give mean and standard deviation.
-    Every scenario has a table of its own.
+    For segmentation, columns are the classes in the order of learning, then
+    the mean over the base classes (with and without background), over the
+    later ones and over all, and the average over steps of the latter. For
+    classification, they are the steps, then the paper's numbers. Scores are
+    in percent. Runs of one method that differ in their seed give mean and
+    standard deviation. Every scenario has a table of its own.
 
     Args:
         records (Sequence[Record]): The runs.
         form (str): ``'text'``, ``'markdown'`` or ``'latex'``.
-
-    Returns:
-        str: The tables; scores in percent.
     """
     runs = [Run(record, Path(record.content['run']['name']))
             for record in records if record.steps]
@@ -76,57 +175,31 @@ def final_table(records: Sequence[Record], form: str = 'text') -> str:
 
 def comparison_table(comparison: Comparison) -> Table:
     """Return the final table of the runs on one scenario."""
+    entry = comparison.example.steps[-1]
     if is_classification(comparison.example):
-        return _task_table(comparison)
-    return _class_table(comparison)
-
-
-def _class_table(comparison: Comparison) -> Table:
-    last = comparison.example.steps[-1]
-    ids = [str(i) for i in last['class_ids']]
-    columns = [Column(i, title=name)
-               for i, name in zip(ids, last['classes'], strict=True)]
-    note = '  '.join(f'{i}: {n}'
-                     for i, n in zip(ids, last['classes'], strict=True))
-    return _table('Class ID', comparison, columns, MEANS,
-                  lambda record: record.steps[-1]['iou'], note)
-
-
-def _task_table(comparison: Comparison) -> Table:
-    example = comparison.example
-    tasks = range(len(unit_scores(example, example.steps[-1])))
-    columns = [Column(str(t + 1), title=f'accuracy on task {t + 1}')
-               for t in tasks]
-    return _table('Task', comparison, columns, NUMBERS,
-                  lambda record: unit_scores(record, record.steps[-1]))
-
-
-def _table(corner: str, comparison: Comparison, units: list, numbers: dict,
-           scores, note: str = '') -> Table:
-    """Rows of a score for every unit, then those of the summary."""
+        corner, numbers, key = 'Step', NUMBERS, 'accuracy_by_step'
+        units = [Column(str(t), title=f'accuracy on what step {t} taught')
+                 for t in range(len(unit_scores(comparison.example, entry)))]
+    else:
+        corner, numbers, key = 'Class', MEANS, 'iou'
+        units = [Column(name, title=f'IoU of {name}, class {i}')
+                 for i, name in zip(entry['class_ids'], entry['classes'],
+                                    strict=True)]
     groups = [g for g in comparison.groups if g.furthest]
-    last = comparison.steps[-1]
+    late = [g.last_step < comparison.steps[-1] for g in groups]
+    labels = [f'{g.label} (step {g.last_step})' if behind else g.label
+              for g, behind in zip(groups, late, strict=True)]
     rows = []
     for group in groups:
-        lists = [_pad(scores(r), len(units)) for r in group.furthest]
+        scores = [record.steps[-1].get(key) or []
+                  for record in group.furthest]
         rows.append([
-            *map(spread, zip(*lists, strict=True)),
+            *(spread([s[i] for s in scores if i < len(s)])
+              for i in range(len(units))),
             *(spread([r.content['summary'].get(k) for r in group.furthest])
               for k in numbers)
         ])
-    return Table(corner, [*units, *numbers.values()],
-                 [_row_label(g, last) for g in groups], rows, note,
-                 [g.last_step < last for g in groups])
-
-
-def _row_label(group: Group, last: int) -> str:
-    if group.last_step < last:
-        return f'{group.label} (step {group.last_step})'
-    return group.label
-
-
-def _pad(values: list, length: int) -> list:
-    return values + [None] * (length - len(values))
+    return Table(corner, [*units, *numbers.values()], labels, rows, late)
 
 
 class Headline(NamedTuple):
@@ -144,16 +217,15 @@ def headlines(comparison: Comparison) -> list[Headline]:
     """
     name = score_name(comparison.example)
     last = comparison.steps[-1] if comparison.steps else -1
-    groups = [g for g in comparison.groups
-              if g.furthest and g.last_step == last]
-    questions = (
-        (f'highest {name} after the last step', '%', final_score, max),
-        (f'highest {name} on average over steps', '%', average_score, max),
-        ('least forgetting', 'points', forgetting, min))
     found = []
-    for title, unit, question, choose in questions:
+    for title, unit, question, choose in (
+            (f'highest {name} after the last step', '%', final_score, max),
+            (f'highest {name} on average over steps', '%', average_score,
+             max),
+            ('least forgetting', 'points', forgetting, min)):
         values = [(spread([question(r) for r in g.furthest]).mean, g.label)
-                  for g in groups]
+                  for g in comparison.groups
+                  if g.furthest and g.last_step == last]
         known = [v for v in values if v[0] is not None]
         if known:
             value, label = choose(known, key=lambda v: v[0])

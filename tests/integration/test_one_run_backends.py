@@ -1,6 +1,7 @@
 """W&B and MLflow show the whole sequence as one run on one axis."""
 import pytest
 from digit_runs import digits, train
+from mmengine.logging import MessageHub
 from wandb_files import history
 
 from mmseg_spwc.registry import VISBACKENDS
@@ -18,6 +19,7 @@ def sequence(folder, kind):
 
 def later(folder, kind):
     """The backend of another step, as a resumed process has it."""
+    MessageHub.get_instance(f'fresh {folder}')  # the one of no other test
     return VISBACKENDS.build(dict(
         type='mmseg_spwc.SequenceVisBackend', backend=dict(type=kind),
         save_dir=str(folder / 'step_02/20260101/vis_data')))

@@ -150,6 +150,24 @@ def test_the_table_sorts_by_mouse_and_keyboard(page):
     assert heading.get_attribute('aria-sort') == 'ascending'
 
 
+def test_twenty_classes_with_deviations_fit_beside_each_other(
+        browser, tmp_path):
+    names = ['background', 'potted plant', *(f'class {i}' for i in range(19))]
+    runs = [write(segmentation('RCIL+spWC', seed, steps=6, base=16,
+                               names=names), tmp_path / str(seed))
+            for seed in (0, 1)]
+    path = tmp_path / 'report.html'
+    path.write_text(render(compare(load_runs(runs)[0])), encoding='utf-8')
+    browser.set_window_size(1280, 900)
+    browser.get(path.as_uri())
+    table = browser.find_element('css selector', 'table.final')
+    assert len(table.find_elements('css selector', 'thead th')) == 27
+    assert browser.execute_script(
+        'const box = arguments[0].parentElement;'
+        'return box.scrollWidth <= box.clientWidth', table)
+    assert '±' in table.text and 'potted plant' in table.text
+
+
 def test_it_fits_a_phone_and_follows_the_theme(page):
     page.execute_cdp_cmd('Emulation.setDeviceMetricsOverride', dict(
         width=390, height=800, deviceScaleFactor=1, mobile=True))

@@ -43,12 +43,12 @@ def test_terminal_shows_one_display(command):
             break
         shown = [line.rstrip() for line in screen.display if line.strip()]
         lines.update(shown)
-        seen.update(re.findall(r'step \d of \d', '\n'.join(shown)))
+        seen.update(re.findall(r'step \d \(\d/\d\)', '\n'.join(shown)))
         # never more than one bar of the step and one of the sequence
         assert sum('━' in line for line in shown) <= 2
     child.close()
     assert child.exitstatus == 0
-    assert seen and seen <= {f'step {i} of 5' for i in range(1, 6)}
+    assert seen and seen <= {f'step {i} ({i + 1}/5)' for i in range(5)}
     text = '\n'.join(lines)
     assert 'finished steps' in text and 'loss' in text and 'left' in text
     assert 'mmengine - INFO' not in text and 'Runtime environment' not in text

@@ -8,7 +8,11 @@ from mmseg_spwc.datasets import (
     SeededInfiniteSampler,
     SeededSampler,
 )
-from mmseg_spwc.datasets.continual_seg import insert_label_map, pipeline_of
+from mmseg_spwc.datasets.continual_seg import (
+    _own_colours,
+    insert_label_map,
+    pipeline_of,
+)
 from mmseg_spwc.engine import step_config
 from mmseg_spwc.registry import DATASETS
 from mmseg_spwc.scenario import build_scenario
@@ -166,3 +170,21 @@ def test_an_epoch_has_the_same_batches_for_any_number_of_processes(
         for i in range(0, len(ranks[0]) - each + 1, each)
     ]
     assert batches == expected
+
+
+@pytest.mark.parametrize('count', [2, 5, 11, 21])
+def test_colours_of_own_classes_can_be_told_apart(count):
+    """mmseg draws the colours of classes without a palette at random."""
+    from mmseg.datasets import BaseSegDataset
+    classes = [f'class {i}' for i in range(count)]
+    source = BaseSegDataset(
+        metainfo=dict(classes=classes), pipeline=[], lazy_init=True)
+    assert len(source.metainfo['palette']) == count
+    for background in (True, False):
+        colours = np.array(_own_colours(source.metainfo, background), float)
+        assert colours.shape == (count, 3)
+        assert (colours[0] == 0).all() == background
+        apart = np.linalg.norm(colours[:, None] - colours[None], axis=-1)
+        assert apart[~np.eye(count, dtype=bool)].min() > 60
+    own = dict(classes=classes, palette=[[1, 2, 3]] * count)
+    assert _own_colours(own, True) == own['palette']

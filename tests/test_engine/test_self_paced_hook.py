@@ -51,6 +51,8 @@ class Listener:
 
         def __init__(self):
             self.info = {}
+            self.dataset_meta = dict(
+                classes=('background', 'boat', 'car', 'cat', 'dog', 'cow'))
 
         def update_info(self, key, value):
             self.info[key] = value
@@ -80,6 +82,7 @@ def test_weights_of_steps_are_told_of_their_classes():
     hook(unit='step', rule='linear', mu=1.)._apply(
         runner, [[.5], [.25, .75]], [.25, .75])
     first, second = runner.priority['v']
+    assert runner.visualizer.scalars['spwc/v.step_1'] == second
     assert runner.model.v == [first] * 3 + [second]
 
 
@@ -109,8 +112,10 @@ def test_log_tells_scores_and_weights():
     hook(background='keep', k=2)._apply(runner, HISTORY, HISTORY[-1])
     assert runner.priority['psi'] == [None, .5, .8, .6]
     assert runner.priority['v'][0] == 1 and runner.priority['eta'][0] is None
-    assert 'spwc/psi.0' not in runner.visualizer.scalars
-    assert runner.visualizer.scalars['spwc/psi.1'] == .5
+    scalars = runner.visualizer.scalars
+    assert 'spwc/psi.background' not in scalars
+    assert scalars['spwc/psi.boat'] == .5 and scalars['spwc/psi.cat'] == .6
+    assert 'spwc/psi.dog' not in scalars
     assert runner.priority['unit'] == 'class'
     assert runner.priority['rule'] == 'spwc'
 

@@ -22,7 +22,7 @@ from mmseg_spwc.engine.step_runner import (
     keep_memory,
     late_figure,
 )
-from mmseg_spwc.utils.display import quieten, shown
+from mmseg_spwc.terminal import quieten, shown
 
 
 class SomeVisualizer(Visualizer):

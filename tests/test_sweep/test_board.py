@@ -18,22 +18,22 @@ def board(rows, terminal=False, height=25):
 def test_short_lines_where_there_is_no_terminal():
     rows = [Row('a', 3), Row('b', 3), Row('c', 3, done=3, state='finished')]
     shown, out = board(rows)
-    with shown.shown():
+    with shown:
         assert out.getvalue() == '3 runs: 2 waiting, 1 finished\n'
         rows[0].state, rows[0].attempt = 'running', 1
-        shown.update()
-        shown.update()  # nothing new
+        shown.tell()
+        shown.tell()  # nothing new
         rows[0].done, rows[0].score = 1, 0.5
-        shown.update()
+        shown.tell()
         rows[0].attempt = 2
-        shown.update()
+        shown.tell()
         rows[0].state, rows[0].done, rows[0].score = 'finished', 3, 0.25
         rows[1].state, rows[1].reason = 'failed', 'No [data].'
     lines = [re.sub(r'^\d\d:\d\d:\d\d ', '', line)
              for line in out.getvalue().splitlines()[1:]]
     assert lines == [
         'a: running',
-        'a: step 1 of 3 done, held-out accuracy 50.0',
+        'a: 1 of 3 steps done, held-out accuracy 50.0',
         'a: running, attempt 2',
         'a: finished, held-out accuracy 25.0',
         'b: failed: No [data].']
@@ -45,7 +45,7 @@ def test_the_table_shows_what_matters_first():
              Row('bad', 2, state='failed', reason='it was ended by signal 9')]
     shown, out = board(rows, terminal=True, height=10)
     shown.left = ', about 3 min left'
-    shown.console.print(shown.table())
+    shown.console.print(shown.get_renderable())
     lines = out.getvalue().splitlines()
     assert len(lines) <= 10
     assert re.match(r'now +running +1/2 +50.0 +attempt 2', lines[1])
@@ -58,5 +58,5 @@ def test_the_table_shows_what_matters_first():
 def test_a_terminal_gets_no_lines():
     shown, out = board([Row('a', 1)], terminal=True)
     shown.rows[0].state = 'running'
-    shown.update()
+    shown.tell()
     assert out.getvalue() == ''

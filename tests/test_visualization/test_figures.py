@@ -10,15 +10,15 @@ from made_records import classification, segmentation, write
 from mmseg_spwc.consolidation import StepStore
 from mmseg_spwc.errors import RecordError
 from mmseg_spwc.visualization.figures import FIGURES, save
-from mmseg_spwc.visualization.figures.ablation import by_setting, k_of, rule_of
-from mmseg_spwc.visualization.figures.sequence import efficiencies, objective
-from mmseg_spwc.visualization.figures.units import (
+from mmseg_spwc.visualization.figures.ablation import by_setting
+from mmseg_spwc.visualization.figures.plots import (
     correlation,
     facts,
     normalised,
 )
 from mmseg_spwc.visualization.gallery import Gallery, Picture
 from mmseg_spwc.visualization.runs import Run, compare
+from mmseg_spwc.visualization.series import efficiencies, objective
 
 
 def comparison_of(*records):
@@ -42,7 +42,8 @@ def test_apa_and_acf():
 
 def test_ps_of_ewc_is_the_harmonic_mean():
     found = efficiencies(classification(tasks=10))
-    for m, value in enumerate(found, 1):
+    assert list(found) == list(range(1, 11))
+    for m, value in found.items():
         assert value == pytest.approx(sum(1 / t for t in range(1, m + 1)) / m)
     figure = FIGURES['ps_by_task'](comparison_of(classification()))
     assert len(lines_of(figure.axes[0])['EWC']) == 4
@@ -56,6 +57,8 @@ def test_priorities_are_the_records():
         v = step['priority']['v']
         assert image[:len(v), i].tolist() == pytest.approx(v)
     assert np.ma.getmaskarray(image)[-1, 0]  # not old yet
+    ticks = figure.axes[0].get_xticklabels()
+    assert [t.get_text() for t in ticks] == ['1', '2']  # as steps are called
 
 
 def test_objective_is_loss_plus_penalty():
@@ -64,14 +67,14 @@ def test_objective_is_loss_plus_penalty():
     assert objective(entry) == ([10, 20, 30], [7., 6., 5.])
     assert objective({}) == ([], [])
     figure = FIGURES['convergence'](comparison_of(segmentation(steps=2)))
-    assert list(lines_of(figure.axes[0])) == ['1', '2']
+    assert list(lines_of(figure.axes[0])) == ['0', '1']
 
 
 def test_regularisers_side_by_side():
     records = [segmentation('RCIL+spWC', seed, self_paced=dict(rule=rule))
                for rule in ('hard', 'linear') for seed in (0, 1)]
     comparison = comparison_of(*records, segmentation('RCIL'))
-    found = by_setting(comparison, rule_of)
+    found = by_setting(comparison, 'rule')
     assert {k: len(v) for k, v in found.items()} == dict(
         hard=2, linear=2, none=1)
     axes = FIGURES['regulariser_ablation'](comparison).axes[0]
@@ -85,19 +88,10 @@ def test_methods_of_an_ablation_are_kept_apart():
     found = by_setting(comparison_of(
         segmentation('RCIL+spWC', self_paced=dict(k=4)),
         segmentation('RCIL+spWC', 1, self_paced=dict(k=2)),
-        segmentation('MiB')), k_of)
+        segmentation('MiB')), 'k')
     assert list(found) == ['RCIL: 2', 'RCIL: 4', 'MiB: none']
     with pytest.raises(RecordError, match='differ'):
-        by_setting(comparison_of(segmentation()), k_of)
-
-
-def test_records_of_version_1_tell_their_rule_only():
-    old = segmentation('RCIL+spWC')
-    for entry in old.steps:
-        entry.pop('self_paced', None)
-    assert rule_of(old) == 'spwc' and k_of(old) is None
-    found = by_setting(comparison_of(old, segmentation('RCIL')), rule_of)
-    assert list(found) == ['spwc', 'none']
+        by_setting(comparison_of(segmentation()), 'k')
 
 
 def test_runs_of_one_seed_are_no_seeds_of_each_other():
@@ -105,7 +99,7 @@ def test_runs_of_one_seed_are_no_seeds_of_each_other():
     found = by_setting(comparison_of(
         segmentation('RCIL+spWC', self_paced=dict(rule='spwc')),
         segmentation('RCIL+spWC (protected)', self_paced=dict(rule='spwc')),
-        segmentation('RCIL')), rule_of)
+        segmentation('RCIL')), 'rule')
     assert {k: len(v) for k, v in found.items()} == {
         'RCIL+spWC': 1, 'RCIL+spWC (protected)': 1, 'none': 1}
 

@@ -1,20 +1,20 @@
 """Texts in the cells can be read on every colour (WCAG 2, level AA)."""
+from pathlib import Path
+
 import matplotlib
 import pytest
-from made_records import classification, write
+from made_records import classification, segmentation, write
 
-from mmseg_spwc.visualization.report.chart import (
-    MANY,
-    heat_map,
-    readable,
-    thinned,
-)
-from mmseg_spwc.visualization.report.maps import (
+from mmseg_spwc.visualization.report.charts import (
     class_charts,
     forgetting_charts,
+    heat_map,
+    priority_charts,
+    readable,
     scenario_charts,
 )
-from mmseg_spwc.visualization.runs import compare, load_runs
+from mmseg_spwc.visualization.runs import Run, compare, load_runs
+from mmseg_spwc.visualization.series import MANY, Grid, thinned
 
 
 def luminance(channels):
@@ -35,7 +35,8 @@ def test_contrast_of_texts_is_enough(percent):
 
 
 def test_cells_without_a_value_have_no_text():
-    drawn = heat_map(['a', 'b'], [0, 1], [[0., 60.], [None, 30.]],
+    grid = Grid('step', ['a', 'b'], [0, 1], [[0., 60.], [None, 30.]])
+    drawn = heat_map(grid,
                      [['', ''], ['', '']], 60., 'lost',
                      [['0', '60'], ['', '30']])
     colours, texts = drawn.data
@@ -69,6 +70,26 @@ def test_of_many_steps_some_are_drawn(tmp_path):
         if charts is not scenario_charts:
             assert f'({MANY} of {last + 1} steps)' in chart.title
     accuracy = class_charts(comparison)[0].figure.data[0]
-    assert accuracy.y[-1] == f'task {last + 1}'
+    assert accuracy.y[-1] == f'step {last}'
     assert accuracy.z[-1][-1] == pytest.approx(
         100 * record.steps[-1]['accuracy_by_step'][-1])
+
+
+def test_rows_are_called_by_name():
+    names = ['background', 'boat', 'car', 'car', 'dog']  # two of one name
+    record = segmentation('RCIL+spWC', names=names)
+    comparison, = compare([Run(record, Path('.'))])
+    for charts in (class_charts, priority_charts, scenario_charts):
+        rows = charts(comparison)[0].figure.data[0].y
+        assert list(rows[:2]) == ['background', 'boat']
+        assert len(set(rows)) == len(rows)
+    assert list(forgetting_charts(comparison)[0].figure.data[0].y) == [
+        'step 0', 'step 1', 'step 2']
+
+
+def test_what_a_step_of_a_classification_taught_is_called_by_the_step():
+    comparison, = compare([Run(classification(tasks=3), Path('.'))])
+    for charts in (class_charts, forgetting_charts):
+        rows = charts(comparison)[0].figure.data[0].y
+        assert list(rows) == ['step 0', 'step 1', 'step 2']
+    assert scenario_charts(comparison)[0].figure.data[0].y[0] == 'step 0: 0, 1'

@@ -1,7 +1,7 @@
 """Loss curves over the whole sequence."""
 from made_records import segmentation
 
-from mmseg_spwc.visualization.report.lines import boundaries, sequence_curves
+from mmseg_spwc.visualization.series import boundaries, sequence_curves
 
 
 def test_iterations_count_on_and_steps_are_not_joined():

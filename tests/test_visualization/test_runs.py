@@ -98,3 +98,13 @@ def test_only_the_furthest_seeds_are_compared(tmp_path):
     group, = compare(runs)[0].groups
     assert group.last_step == 2
     assert [r.content['run']['seed'] for r in group.furthest] == [0]
+
+
+def test_runs_of_spwc_are_told_apart_by_its_options(tmp_path):
+    runs, _ = load_runs([
+        write(segmentation('RCIL+spWC', seed, name=f'try{k}',
+                           self_paced=dict(k=k)), tmp_path / f'{k}{seed}')
+        for k in (2, 4) for seed in (0, 1)])
+    groups = compare(runs)[0].groups
+    assert [g.label for g in groups] == ['RCIL+spWC (k=2)', 'RCIL+spWC (k=4)']
+    assert [len(g.runs) for g in groups] == [2, 2]

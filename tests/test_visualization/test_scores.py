@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from made_records import classification, segmentation
 
 from mmseg_spwc.visualization import scores
-from mmseg_spwc.visualization.report.maps import lost
+from mmseg_spwc.visualization.series import lost
 
 
 @settings(max_examples=50, deadline=None)
@@ -47,7 +47,7 @@ def test_forgetting_by_loops(record):
         best = max(rows[i][j] for i in range(j, count))
         total += best - rows[-1][j]
     assert scores.forgetting(record) == pytest.approx(total / count)
-    matrix = lost(record)
+    matrix = lost(record).values
     for j in range(len(rows)):
         for t in range(len(rows)):
             if t < j:

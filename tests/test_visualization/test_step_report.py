@@ -28,6 +28,13 @@ def test_kept_and_forgotten():
     assert step_report(record, 0) == step_line(record, 0)
 
 
+def test_what_was_never_learnt_is_not_kept():
+    record = with_scores(segmentation(steps=3, base=3), [
+        [.9, 0., .01], [.88, 0., .04, .4], [.9, 0., .05, .38, .2]])
+    assert step_report(record, 2).splitlines()[1:] == [
+        '  kept: 2 of 4 old classes', '  never learnt: class 1, class 2']
+
+
 def test_only_the_worst_are_named():
     rows = [[.9] * 8, [.1 + .01 * i for i in range(8)] + [.5]]
     record = with_scores(segmentation(steps=2, base=8), rows)
@@ -41,8 +48,9 @@ def test_tasks():
     record.steps[0]['accuracy_by_step'] = [.9]
     record.steps[1]['accuracy_by_step'] = [.2, .8]
     lines = step_report(record, 1).splitlines()
-    assert 'accuracy on the new task 80.0' in lines[0]
-    assert lines[2] == '  forgotten: task 1 90.0 -> 20.0'
+    assert lines[0].startswith('Step 1 done: accuracy on the new task 80.0')
+    assert lines[1] == '  kept: 0 of 1 old steps'
+    assert lines[2] == '  forgotten: step 0 90.0 -> 20.0'
 
 
 def test_forecast_is_the_papers_rule():
@@ -82,7 +90,7 @@ def test_what_version_1_did_not_tell_is_left_out():
     assert 'spWC' not in step_report(record, 0)
 
 
-def test_units_of_a_classification_are_tasks():
+def test_units_of_a_classification_are_steps():
     record = classification(tasks=2)
     record.steps[0]['self_paced'] = paced(unit='step', mu='inf')
-    assert next_weights(record, 0) == [('task 1', 1.)]
+    assert next_weights(record, 0) == [('step 0', 1.)]

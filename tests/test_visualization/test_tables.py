@@ -7,14 +7,15 @@ from made_records import classification, segmentation, write
 
 from mmseg_spwc.visualization.runs import compare, load_runs
 from mmseg_spwc.visualization.scores import Spread, forgetting
-from mmseg_spwc.visualization.table_formats import (
+from mmseg_spwc.visualization.tables import (
     Column,
     Table,
+    final_table,
+    headlines,
     to_latex,
     to_markdown,
     to_text,
 )
-from mmseg_spwc.visualization.tables import final_table, headlines
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def table():
     rows = [[Spread(.5, None), Spread(.2, .01)],
             [Spread(.7, None), Spread(.1, .02)]]
     return Table('Method', [Column('a'), Column('lost', better=-1)],
-                 ['x_1', '<b>|&'], rows, 'note')
+                 ['x_1', '<b>|&'], rows)
 
 
 def test_best_follows_the_direction_of_a_column(table):
@@ -49,8 +50,7 @@ def test_text(table):
     lines = to_text(table).splitlines()
     assert lines[0].split() == ['Method', 'a', 'lost']
     assert lines[2].split() == ['x_1', '50.0', '20.0±1.0']
-    assert lines[-1] == 'note'
-    assert len({len(line) for line in lines[:-1]}) == 1
+    assert len({len(line) for line in lines}) == 1
 
 
 def test_markdown_escapes_and_marks(table):
@@ -84,7 +84,7 @@ def test_a_run_that_stopped_says_so():
 def test_classification_has_the_papers_numbers():
     record = classification()
     header, _, row = final_table([record]).splitlines()[:3]
-    assert header.split()[:5] == ['Task', '1', '2', '3', '4']
+    assert header.split()[:5] == ['Step', '0', '1', '2', '3']
     cells = dict(zip(*(re.split(r'\s{2,}', line) for line in (header, row)),
                      strict=True))
     assert cells['PS'] == '0.46'
@@ -98,7 +98,7 @@ def test_no_step_yet():
 
 def test_two_scenarios_are_two_tables():
     text = final_table([segmentation(), classification()])
-    assert 'Class ID' in text and 'Task' in text
+    assert text.startswith('Class ') and '\nStep ' in text
 
 
 def test_best_of_the_finished_methods(tmp_path):
@@ -121,3 +121,14 @@ def test_best_of_the_finished_methods(tmp_path):
 def test_nothing_finished_no_numbers(tmp_path):
     runs, _ = load_runs([write(segmentation(steps=0), tmp_path)])
     assert headlines(compare(runs)[0]) == []
+
+
+def test_columns_are_classes_by_name_in_the_order_of_learning():
+    record = segmentation(names=['background', 'boat', 'car', 'cat', 'dog'])
+    for entry in record.steps:
+        entry['class_ids'] = [0, 9, 4, 2, 7][:len(entry['classes'])]
+    for form in ('text', 'markdown', 'latex'):
+        header = re.search('^.*boat.*$', final_table([record], form), re.M)
+        assert re.findall(r'[a-z]+', header[0].partition('base')[0])[-5:] == [
+            'background', 'boat', 'car', 'cat', 'dog']
+        assert not re.search(r'\d', header[0])

@@ -135,10 +135,14 @@ class SelfPacedHook(Hook):
             v=_finite(decision.v), mu=_finite_or_none(decision.mu),
             f=_finite_or_none(decision.f))
         runner.message_hub.update_info('priority', summary)
+        names = [f'step_{t}' for t in range(len(decision.v))] \
+            if self.choice.unit == 'step' \
+            else runner.visualizer.dataset_meta['classes']
         scalars = {
-            f'spwc/{key}.{i}': value
+            f'spwc/{key}.{name}': value
             for key in ('psi', 'eta', 'v')
-            for i, value in enumerate(summary[key]) if value is not None
+            for name, value in zip(names, summary[key], strict=False)
+            if value is not None
         }
         scalars.update({
             f'spwc/{key}': summary[key]
@@ -149,7 +153,8 @@ class SelfPacedHook(Hook):
             f'spWC ({summary["rule"]}, by {summary["unit"]}): kept '
             f'{decision.kept} of {len(decision.v)} units, mu '
             f'{decision.mu:.3f}, v '
-            + ' '.join(f'{x:.2f}' for x in decision.v.tolist()), 'current')
+            + ', '.join(f'{name} {x:.2f}' for name, x in zip(
+                names, decision.v.tolist(), strict=False)), 'current')
 
 
 def priority_takers(hooks: Iterable, model: object) -> list:

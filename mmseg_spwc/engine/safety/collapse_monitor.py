@@ -8,7 +8,7 @@ from torch import Tensor
 from mmseg_spwc.labels import VOID
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.structures import BatchSamples
-from mmseg_spwc.utils.display import warn
+from mmseg_spwc.terminal import warn
 
 CLASSES = 1024
 RECENT = 20  # iterations over which the background is watched

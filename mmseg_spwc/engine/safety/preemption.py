@@ -9,7 +9,7 @@ from mmengine.hooks import Hook
 
 from mmseg_spwc.errors import WORKER_DIED, Preempted
 from mmseg_spwc.registry import HOOKS
-from mmseg_spwc.utils.display import warn
+from mmseg_spwc.terminal import warn
 from mmseg_spwc.utils.distributed import anywhere
 
 from .resume_state import ResumeStateHook

@@ -6,7 +6,7 @@ import torch
 from mmengine.runner import CheckpointLoader
 
 from mmseg_spwc.errors import CheckpointError
-from mmseg_spwc.utils.display import warn
+from mmseg_spwc.terminal import warn
 from mmseg_spwc.utils.distributed import from_first_rank
 
 SCHEME = 'mmseg_spwc_plain://'

@@ -9,7 +9,7 @@ from mmengine.logging import HistoryBuffer
 from mmengine.runner import EpochBasedTrainLoop
 
 from mmseg_spwc.registry import HOOKS, LOOPS
-from mmseg_spwc.utils.display import warn
+from mmseg_spwc.terminal import warn
 from mmseg_spwc.utils.random_state import get_random_state, set_random_state
 
 KEY = 'mmseg_spwc_random_states'

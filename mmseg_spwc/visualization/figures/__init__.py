@@ -1,9 +1,8 @@
 """Figures for papers, drawn from records in one style."""
 from .ablation import k_ablation, regulariser_ablation
 from .images import qualitative
-from .sequence import apa_acf, convergence, ps_by_task
+from .plots import apa_acf, convergence, importance_error, priority, ps_by_task
 from .style import save
-from .units import importance_error, priority
 
 # by name: a function of a comparison (and of a gallery for `qualitative`)
 FIGURES = {

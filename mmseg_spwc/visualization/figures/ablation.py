@@ -1,13 +1,14 @@
 """Runs that differ in one option of spWC, side by side."""
 from collections.abc import Callable
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from mmseg_spwc.errors import RecordError
 from mmseg_spwc.record import Record
 
 from ..palette import colour
-from ..runs import Comparison
+from ..runs import Comparison, self_paced_options
 from ..scores import (
     average_score,
     final_score,
@@ -16,7 +17,7 @@ from ..scores import (
     score_name,
     spread,
 )
-from ..table_formats import Column, Table
+from ..tables import Column, Table
 from .style import panels, styled
 
 
@@ -26,23 +27,18 @@ def regulariser_ablation(comparison: Comparison) -> Figure:
 
     Whiskers are one standard deviation over seeds.
     """
-    found = by_setting(comparison, rule_of)
+    found = by_setting(comparison, 'rule')
     figure, (axes, ) = panels()
     width = .38
     for shift, (name, question) in enumerate(
             (('after the last step', final_score),
              ('average over steps', average_score))):
-        values = [spread([question(r) for r in records])
+        values = [spread([question(r) for r in records]).times(100)
                   for records in found.values()]
-        places = [i + (shift - .5) * width for i in range(len(found))]
-        axes.bar(places, [100 * (v.mean or 0) for v in values], width,
-                 color=colour(shift), label=name)
-        seeded = [(x, v) for x, v in zip(places, values, strict=True)
-                  if v.sd is not None]
-        axes.errorbar([x for x, _ in seeded],
-                      [100 * v.mean for _, v in seeded],
-                      [100 * v.sd for _, v in seeded], fmt='none',
-                      ecolor='black', elinewidth=.8, capsize=2)
+        axes.bar(np.arange(len(found)) + (shift - .5) * width,
+                 [v.mean or 0 for v in values], width, color=colour(shift),
+                 yerr=[np.nan if v.sd is None else v.sd for v in values],
+                 error_kw=dict(elinewidth=.8, capsize=2), label=name)
     long = sum(map(len, found)) > 36  # more do not fit beside each other
     axes.set_xticks(range(len(found)), list(found),
                     **(dict(rotation=20, ha='right') if long else {}))
@@ -58,9 +54,9 @@ def k_ablation(comparison: Comparison) -> Table:
 
     Runs without k, which protect every unit or choose by an age, come last.
     """
-    found = by_setting(comparison, k_of)
+    found = by_setting(comparison, 'k')
     name = score_name(comparison.example)
-    questions = {
+    questions: dict[Column, Callable] = {
         Column(f'final {name}'): final_score,
         Column(f'average {name}'): average_score,
         Column('forgetting', better=-1): forgetting,
@@ -73,41 +69,31 @@ def k_ablation(comparison: Comparison) -> Table:
     return Table('k', list(questions), list(found), rows)
 
 
-def by_setting(comparison: Comparison,
-               question: Callable[[Record], str | int | None]) -> dict:
-    """Put the records together by the answer to a question.
+def by_setting(comparison: Comparison, option: str) -> dict[str, list]:
+    """Put the furthest records together by an option of spWC.
 
-    Args:
-        comparison (Comparison): The runs.
-        question (Callable): From a record to a setting; None where it is
-            not set.
-
-    Returns:
-        dict[str, list[Record]]: The records that have got furthest, by
-        setting, those without it last. Runs of several base methods are
-        kept apart and named, and so are runs with the same setting and seed,
-        which differ in something else.
-
-    Raises:
-        RecordError: If all records have the same setting.
+    Those without it come last. Runs of several base methods are kept apart
+    and named, and so are runs with the same setting and seed, which differ in
+    something else.
     """
     found: dict = {}
-    last = comparison.steps[-1] if comparison.steps else None
     for group in comparison.groups:
         for record in group.records:
-            if record.steps and record.finished_steps[-1] == last:
-                key = (_base_method(record), question(record))
+            if record.finished_steps[-1:] == comparison.steps[-1:] != []:
+                key = (_base_method(record),
+                       self_paced_options(record).get(option))
                 found.setdefault(key, {}).setdefault(
                     group.label, []).append(record)
     if len({answer for _, answer in found}) < 2:
         raise RecordError('An ablation needs finished runs that differ in '
                           'the setting; these do not.')
     bases = list(dict.fromkeys(base for base, _ in found))
-    order = sorted(found, key=lambda key: (
-        bases.index(key[0]), key[1] is None, key[1]))
     result = {}
-    for key in order:
-        result.update(_seeds(_label(key, len(bases) > 1), found[key]))
+    for base, answer in sorted(found, key=lambda key: (
+            bases.index(key[0]), key[1] is None, key[1])):
+        label = 'none' if answer is None else str(answer)
+        result.update(_seeds(f'{base}: {label}' if len(bases) > 1 else label,
+                             found[base, answer]))
     return result
 
 
@@ -121,27 +107,4 @@ def _seeds(label: str, groups: dict[str, list]) -> dict[str, list]:
 def _base_method(record: Record) -> str:
     """The method without spWC, whose name follows a plus sign."""
     method = record.content['method']
-    return method.rpartition('+')[0] if rule_of(record) else method
-
-
-def _label(key: tuple, named: bool) -> str:
-    base, answer = key
-    answer = 'none' if answer is None else str(answer)
-    return f'{base}: {answer}' if named else answer
-
-
-def rule_of(record: Record) -> str | None:
-    """The self-paced regulariser of a run, None without spWC."""
-    return _option(record, 'self_paced', 'rule') or _option(
-        record, 'priority', 'rule')  # all that version 1 told
-
-
-def k_of(record: Record) -> int | None:
-    """How many units a run protects; None where no k is set."""
-    return _option(record, 'self_paced', 'k')
-
-
-def _option(record: Record, part: str, name: str) -> str | int | None:
-    """What the first step with such a part says of an option."""
-    return next((entry[part].get(name) for entry in record.steps
-                 if entry.get(part)), None)
+    return method.rpartition('+')[0] if self_paced_options(record) else method

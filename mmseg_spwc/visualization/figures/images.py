@@ -1,4 +1,5 @@
-"""Images with what networks make of them, drawn with Matplotlib."""
+"""Images (H, W, 3) with what networks make of them, drawn with Matplotlib."""
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,13 @@ from ..runs import Comparison
 from .style import panels, styled
 
 
+def _legend(figure: Figure, entries: Iterable[tuple], columns: int) -> None:
+    handles = [Patch(facecolor=shade, edgecolor='grey', linewidth=.4,
+                     label=name) for name, shade in entries]
+    figure.legend(handles=handles, loc='outside lower center',
+                  ncols=min(len(handles), columns))
+
+
 @styled
 def qualitative(comparison: Comparison, gallery: Gallery) -> Figure:
     """Draw a grid: one row per image, then truth, then every method."""
@@ -24,32 +32,21 @@ def qualitative(comparison: Comparison, gallery: Gallery) -> Figure:
     titles = ['image', 'ground truth', *(g.label for g in groups)]
     figure, axes = panels(len(titles), len(gallery.pictures), width=1.1,
                           height=1.1)
-    cells = [[p.image, gallery.colour(p.truth),
-              *(gallery.colour(p.predictions[g.key]) for g in groups)]
-             for p in gallery.pictures]
-    for panel, cell in zip(axes, sum(cells, []), strict=True):
+    cells = [cell for p in gallery.pictures for cell in (
+        p.image, gallery.colour(p.truth),
+        *(gallery.colour(p.predictions[g.key]) for g in groups))]
+    for panel, cell in zip(axes, cells, strict=True):
         panel.imshow(cell, interpolation='nearest')
         panel.set_axis_off()
     for panel, title in zip(axes, titles, strict=False):
         panel.set_title(title)
-    handles = [Patch(facecolor=[v / 255 for v in gallery.palette[c]],
-                     edgecolor='grey', linewidth=.4,
-                     label=gallery.classes[c]) for c in gallery.shown()]
-    figure.legend(handles=handles, loc='outside lower center',
-                  ncols=min(len(handles), len(titles) + 1))
+    _legend(figure, map(gallery.legend, gallery.shown()), len(titles) + 1)
     return figure
 
 
 def tinted(image: np.ndarray, painted: np.ndarray, labels: np.ndarray,
            opacity: float = .55) -> np.ndarray:
-    """Mix an image with its painted labels; background stays clear.
-
-    Args:
-        image (np.ndarray): RGB, (H, W, 3), uint8.
-        painted (np.ndarray): The labels' colours, (H, W, 3), uint8.
-        labels (np.ndarray): Channels, (H, W).
-        opacity (float): Of the colours.
-    """
+    """Mix an image with its painted labels (H, W); background stays clear."""
     mixed = opacity * painted + (1 - opacity) * image
     mixed[labels == 0] = image[labels == 0]
     return mixed.round().astype(np.uint8)
@@ -58,24 +55,14 @@ def tinted(image: np.ndarray, painted: np.ndarray, labels: np.ndarray,
 @styled
 def segmentation(image: np.ndarray, labels: np.ndarray, classes: list,
                  palette: list, opacity: float = .55) -> Figure:
-    """Draw a label map over an image, with a legend of what is in it.
-
-    Args:
-        image (np.ndarray): RGB, (H, W, 3), uint8.
-        labels (np.ndarray): Channels, (H, W).
-        classes (list[str]): Names of the channels.
-        palette (list): Their colours.
-        opacity (float): Of the colours; background stays clear.
-    """
-    painted = Gallery(classes, palette).colour(labels)
+    """Draw labels (H, W) over an image, with a legend of what is in it."""
+    gallery = Gallery(classes, palette)
     height, width = labels.shape
     figure, (axes, ) = panels(width=4., height=4. * height / width + .4)
-    axes.imshow(tinted(image, painted, labels, opacity))
+    axes.imshow(tinted(image, gallery.colour(labels), labels, opacity))
     axes.set_axis_off()
-    handles = [Patch(facecolor=[v / 255 for v in palette[c]],
-                     label=f'{classes[c]} {100 * (labels == c).mean():.0f} %')
-               for c in np.unique(labels) if c < len(classes)]
-    figure.legend(handles=handles, loc='outside lower center', ncols=4)
+    _legend(figure, [(f'{name} {100 * share:.0f} %', shade) for
+                     name, shade, share in gallery.shares(labels) if share], 4)
     return figure
 
 
@@ -83,17 +70,14 @@ def segmentation(image: np.ndarray, labels: np.ndarray, classes: list,
 def classification(image: np.ndarray, scores: list) -> Figure:
     """Draw an image and bars of its most probable classes.
 
-    Args:
-        image (np.ndarray): RGB, (H, W, 3), uint8.
-        scores (list): Names and probabilities, the best first.
+    ``scores`` are names and probabilities, the best first.
     """
     figure, (left, right) = panels(2, width=2.4, height=2.2)
     left.imshow(image)
     left.set_axis_off()
-    names = [name for name, _ in scores]
-    right.barh(range(len(scores)), [100 * p for _, p in scores],
-               color=colour(0))
-    right.set_yticks(range(len(scores)), names)
+    names, values = zip(*scores, strict=True)
+    right.barh(range(len(names)), [100 * p for p in values], color=colour(0))
+    right.set_yticks(range(len(names)), names)
     right.invert_yaxis()
     right.set(xlabel='probability (%)', xlim=(0, 100))
     right.grid(False, axis='y')

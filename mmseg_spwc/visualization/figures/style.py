@@ -1,23 +1,21 @@
 """One look for all figures, and how they are written."""
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from mmseg_spwc.utils.files import atomic_path
 
-from ..palette import colour
-from ..runs import Group
-from ..scores import Spread
-from ..table_formats import Table, to_latex, to_markdown
+from ..palette import colour, dash, symbol
+from ..series import Lines
+from ..tables import Table, to_latex, to_markdown
 
 COLUMN = 3.5  # inches, one column of an IEEE paper
-MARKERS = 'osD^PX*'
-LINES = ('-', '--', ':', '-.')
 STYLE = {
     'font.size': 8, 'axes.labelsize': 8, 'axes.titlesize': 8,
     'legend.fontsize': 7, 'xtick.labelsize': 7, 'ytick.labelsize': 7,
@@ -44,32 +42,16 @@ def styled(draw: Callable) -> Callable:
 
 
 def panels(columns: int = 1, rows: int = 1, width: float = COLUMN,
-           height: float = 2.3, **options) -> tuple[Figure, list[Axes]]:
-    """A figure, and its axes in reading order.
-
-    Args:
-        columns (int): Panels beside each other.
-        rows (int): Panels above each other.
-        width (float): Of one panel, in inches.
-        height (float): Of one panel, in inches.
-        **options: Those of ``Figure.subplots``.
-    """
+           height: float = 2.3) -> tuple[Figure, list[Axes]]:
+    """A figure, and its axes in reading order; sizes are of one panel."""
     figure = Figure((columns * width, rows * height), layout='constrained')
-    axes = figure.subplots(rows, columns, squeeze=False, **options)
-    return figure, list(axes.flat)
+    return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
 
 
-def wrapped(count: int, width: float, height: float,
-            most: int = 3) -> tuple[Figure, list[Axes]]:
-    """A figure with at most ``most`` panels beside each other.
-
-    Args:
-        count (int): Panels in all.
-        width (float): Of one panel, in inches.
-        height (float): Of one panel, in inches.
-        most (int): Panels in a row.
-    """
-    columns = min(count, most)
+def wrapped(count: int, width: float,
+            height: float) -> tuple[Figure, list[Axes]]:
+    """A figure with at most three panels beside each other."""
+    columns = min(count, 3)
     figure, axes = panels(columns, -(-count // columns), width, height)
     for spare in axes[count:]:
         spare.set_axis_off()
@@ -82,26 +64,19 @@ def count_axis(axes: Axes, label: str) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
-def line(axes: Axes, group: Group, x: Sequence, values: Sequence[Spread],
-         scale: float = 1.) -> None:
-    """Draw the mean of a method and a band of one standard deviation."""
-    points = [(a, v) for a, v in zip(x, values, strict=True)
-              if v.mean is not None]
-    if not points:
-        return
-    places = [a for a, _ in points]
-    means = [scale * v.mean for _, v in points]
-    spreads = [scale * (v.sd or 0) for _, v in points]
-    shade = colour(group.index)
-    axes.plot(places, means, color=shade, label=group.label,
-              marker=MARKERS[group.index % len(MARKERS)],
-              # lines that coincide are still seen
-              linestyle=LINES[group.index % len(LINES)])
-    if any(spreads):
-        axes.fill_between(
-            places, [m - s for m, s in zip(means, spreads, strict=True)],
-            [m + s for m, s in zip(means, spreads, strict=True)],
-            color=shade, alpha=.18, linewidth=0)
+def draw_lines(axes: Axes, lines: Lines, scale: float = 1.) -> None:
+    """Draw the mean of every method and a band of one deviation."""
+    for group, values in lines:
+        known = {x: v for x, v in values.items() if v.mean is not None}
+        means = scale * np.array([v.mean for v in known.values()])
+        spreads = scale * np.array([v.sd or 0. for v in known.values()])
+        shade = colour(group.index)
+        axes.plot(list(known), means, color=shade, label=group.label,
+                  marker=symbol(group.index)[1],
+                  linestyle=dash(group.index)[1])
+        if spreads.any():
+            axes.fill_between(list(known), means - spreads, means + spreads,
+                              color=shade, alpha=.18, linewidth=0)
 
 
 def save(result: Figure | Table, out: str | Path) -> list[Path]:

@@ -1,5 +1,5 @@
 """Pages that need no network: the report, and a slider over the steps."""
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,31 +8,31 @@ import numpy as np
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from ..gallery import Gallery
+from ..gallery import Gallery, label_map, photo
 from ..palette import colour
-from ..runs import Comparison, Run
+from ..runs import Comparison
 from ..scores import Spread
-from ..table_formats import Column
-from ..tables import comparison_table, headlines
-from .images import label_map, legend, photo, rows
-from .lines import cost_charts, loss_charts, score_charts
-from .maps import (
+from ..tables import Column, comparison_table, headlines
+from .charts import (
     class_charts,
+    cost_charts,
     forgetting_charts,
+    loss_charts,
     priority_charts,
     scenario_charts,
+    score_charts,
 )
 
 TEMPLATES = Path(__file__).with_name('templates')
 # name, heading, charts, what to read in them, what to say where none are
 SECTIONS = (
     ('scenario', 'What is learnt when', scenario_charts,
-     'Every row is a class (or domain, or task); it is deep blue at the step '
-     'that brings it.', 'The records do not tell the steps.'),
+     'Every row is a class, or a step of many classes; it is deep blue at '
+     'the step that brings it.', 'The records do not tell the steps.'),
     ('steps', 'Scores by step', score_charts,
      'Test score over everything learnt so far. Bands are one standard '
      'deviation over seeds.', ''),
-    ('classes', 'Every class or task over the steps', class_charts,
+    ('classes', 'Every class or step over the steps', class_charts,
      'A row that darkens from left to right is one that is forgotten.',
      'No run has finished a step.'),
     ('forgetting', 'Forgetting', forgetting_charts,
@@ -50,21 +50,23 @@ SECTIONS = (
 )
 
 
-def environment() -> jinja2.Environment:
-    """The templates; whatever they show is escaped."""
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
+def _filled(name: str, script: str, **values) -> str:
+    """A template with values, all of them escaped, and its script."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True,
+        trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined)
+    # only files of this package are taken as they are
+    return environment.get_template(name).render(
+        style=Markup((TEMPLATES / 'style.css').read_text()),
+        script=Markup((TEMPLATES / script).read_text()), **values)
 
 
 def render(comparisons: Sequence[Comparison],
            galleries: Mapping[str, Gallery] | None = None,
            problems: Sequence[str] = (),
            sweeps: Sequence[Mapping] = ()) -> str:
-    """Write the page.
+    """Return the page: HTML, with plotly.js inside.
 
     Args:
         comparisons (Sequence[Comparison]): See
@@ -74,21 +76,14 @@ def render(comparisons: Sequence[Comparison],
         problems (Sequence[str]): What could not be read.
         sweeps (Sequence[Mapping]): Contents of ``sweep.json`` whose best
             runs are among those compared.
-
-    Returns:
-        str: HTML, with plotly.js inside.
     """
     parts = [_part(c, (galleries or {}).get(c.title) or Gallery())
              for c in comparisons]
-    return environment().get_template('page.html').render(
-        parts=parts,
-        colour=colour,
-        problems=[*problems, *_unfinished(comparisons)],
-        sweeps=sweeps,
+    return _filled(
+        'page.html', 'page.js', parts=parts, colour=colour, sweeps=sweeps,
+        problems=[*problems, *(text for comparison in comparisons
+                               for text in _unfinished(comparison))],
         score=lambda value: Column('').text(Spread(**value)),
-        # only files of this package and of plotly are taken as they are
-        style=Markup((TEMPLATES / 'style.css').read_text()),
-        script=Markup((TEMPLATES / 'page.js').read_text()),
         plotly=Markup(get_plotlyjs()))
 
 
@@ -98,31 +93,42 @@ def _part(comparison: Comparison, gallery: Gallery) -> dict:
              charts=charts(comparison))
         for name, heading, charts, lead, empty in SECTIONS
     ]
-    has_scores = bool(comparison.steps)
     return dict(
         comparison=comparison,
         headlines=headlines(comparison),
-        table=comparison_table(comparison) if has_scores else None,
+        table=comparison_table(comparison) if comparison.steps else None,
         row_keys=[g.key for g in comparison.groups if g.furthest],
         sections={section['name']: section for section in sections},
         gallery=gallery,
-        pictures=rows(gallery, comparison),
-        legend=legend(gallery),
+        pictures=_pictures(gallery, comparison),
+        legend=[gallery.legend(c) for c in gallery.shown()],
         single=len(comparison.groups) == 1)
 
 
-def _unfinished(comparisons: Sequence[Comparison]) -> list[str]:
-    return [
-        f'{group.run_label(run)} ({run.folder}) is not finished: '
-        f'{len(run.record.steps)} of {_planned(run)} steps are recorded.'
-        for comparison in comparisons for group in comparison.groups
-        for run in group.runs if not run.finished
-    ]
+def _pictures(gallery: Gallery, comparison: Comparison) -> list[list[dict]]:
+    """One row for each image: its data, its title and its group's key."""
+
+    def painted(labels: np.ndarray, title: str, key: str | None) -> dict:
+        return dict(source=label_map(gallery.colour(labels)), title=title,
+                    group=key)
+
+    return [[
+        dict(source=photo(p.image), title='image', group=None),
+        painted(p.truth, 'ground truth', None),
+        *(painted(p.predictions[g.key], g.label, g.key)
+          for g in comparison.groups if g.key in p.predictions)
+    ] for p in gallery.pictures]
 
 
-def _planned(run: Run) -> int | str:
-    steps = run.record.content['scenario'].get('steps')
-    return len(steps) if steps else 'all'
+def _unfinished(comparison: Comparison) -> Iterator[str]:
+    for group in comparison.groups:
+        for run in group.runs:
+            if not run.finished:
+                planned = run.record.content['scenario'].get('steps')
+                yield (f'{group.run_label(run)} ({run.folder}) is not '
+                       f'finished: {len(run.record.steps)} of '
+                       f'{len(planned) if planned else "all"} steps are '
+                       'recorded.')
 
 
 class StepView(NamedTuple):
@@ -135,15 +141,9 @@ class StepView(NamedTuple):
 
 def render_steps(title: str, image: np.ndarray,
                  views: list[StepView]) -> str:
-    """Write a page on which classes appear and fade as steps go by.
+    """Return a page on which classes appear and fade as steps go by.
 
-    Args:
-        title (str): The heading.
-        image (np.ndarray): RGB, (H, W, 3), uint8.
-        views (list[StepView]): One for each step, in order.
-
-    Returns:
-        str: HTML that needs no network.
+    The image is RGB, (H, W, 3), uint8; views are in the order of the steps.
     """
     frames = []
     for view in views:
@@ -152,7 +152,5 @@ def render_steps(title: str, image: np.ndarray,
             step=view.step, source=label_map(gallery.colour(view.labels)),
             legend=[dict(name=name, colour=colour, share=100 * share)
                     for name, colour, share in gallery.shares(view.labels)]))
-    return environment().get_template('steps.html').render(
-        title=title, image=photo(image), frames=frames,
-        style=Markup((TEMPLATES / 'style.css').read_text()),
-        script=Markup((TEMPLATES / 'steps.js').read_text()))
+    return _filled('steps.html', 'steps.js', title=title, image=photo(image),
+                   frames=frames)

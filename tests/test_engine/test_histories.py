@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from mmengine.logging import HistoryBuffer, MessageHub
 
-from mmseg_spwc.engine.logging.history import (
+from mmseg_spwc.engine.histories import (
     GrowingHistory,
     with_growing_histories,
 )

@@ -2,7 +2,7 @@
 import pytest
 from mmengine.logging import MessageHub
 
-from mmseg_spwc.engine.logging.curves import loss_curves
+from mmseg_spwc.engine.histories import loss_curves
 
 
 @pytest.fixture

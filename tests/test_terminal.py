@@ -7,10 +7,8 @@ import pytest
 from mmengine.logging import MMLogger, print_log
 from rich.console import Console
 
-from mmseg_spwc.utils.display import (
+from mmseg_spwc.terminal import (
     Display,
-    LiveDisplay,
-    PlainDisplay,
     display,
     quieten,
     say,
@@ -41,8 +39,7 @@ def log_of(tmp_path) -> str:
 def test_plain_display_says_and_logs(logger, tmp_path, capsys):
     plain = console(terminal=False)
     with shown(verbose=False, console=plain) as chosen:
-        assert isinstance(chosen, PlainDisplay) and display() is chosen
-        assert not isinstance(chosen, LiveDisplay)
+        assert chosen.quiet and chosen.disable and display() is chosen
         print_log('hook list', 'current')
         say('step done')
         warn('look here')
@@ -64,7 +61,7 @@ def test_verbose_leaves_mmengine_alone(logger, tmp_path):
         dict(levelno=logging.INFO, levelname='INFO', msg='line'))
     stream = logger.handlers[0]
     with shown(verbose=True, console=console(terminal=True)) as chosen:
-        assert type(chosen) is Display
+        assert not chosen.quiet
         assert stream.filter(record)
         say('step done')
     assert 'step done' in log_of(tmp_path)
@@ -86,16 +83,16 @@ def test_warnings_of_libraries_go_to_the_log(logger, tmp_path, recwarn):
 def test_live_display_draws_bars_and_takes_them_away(logger):
     live = console(terminal=True)
     with shown(verbose=False, console=live) as chosen:
-        assert isinstance(chosen, LiveDisplay)
+        assert chosen.quiet and not chosen.disable
         chosen.begin('step 2 of 5', 40)
         chosen.sequence('0:01:00 left', (2, 5))
-        chosen.update(10, 'loss 0.5')
-        chosen.progress.refresh()
+        chosen.show(10, 'loss 0.5')
+        chosen.refresh()
         drawn = live.file.getvalue()
         assert 'step 2 of 5' in drawn and '10/40' in drawn
         assert 'loss 0.5' in drawn and '1/5' in drawn
         chosen.end()
-        assert len(chosen.progress.tasks) == 1  # the sequence's
+        assert len(chosen.tasks) == 1  # the sequence's
 
 
 def test_no_bar_is_drawn_before_it_has_a_name(logger):
@@ -109,13 +106,13 @@ def test_no_bar_is_drawn_before_it_has_a_name(logger):
 
 def test_plain_display_tells_progress_once_in_a_while(logger):
     plain = console(terminal=False)
-    chosen = PlainDisplay(plain, pause=1000)
+    chosen = Display(plain)
     chosen.begin('step 1 of 2', 7)
     assert not chosen.due()
     chosen.next = 0
     assert chosen.due()
     chosen.sequence('0:00:09 left', (1, 2))
-    chosen.update(3, 'loss 1')
+    chosen.show(3, 'loss 1')
     assert plain.file.getvalue() == 'step 1 of 2  3/7  loss 1  0:00:09 left\n'
     assert not chosen.due()
 

@@ -7,9 +7,7 @@ from mmengine.logging import MessageHub
 from mmengine.runner import LogProcessor
 from rich.console import Console
 
-from mmseg_spwc.engine.logging import SequenceLogProcessor
-from mmseg_spwc.engine.logging.terminal import DisplayHook
-from mmseg_spwc.utils.display import shown
+from mmseg_spwc.terminal import DisplayHook, SequenceLogProcessor, shown
 
 
 @pytest.mark.parametrize('later, left', [(0, '0:00:12'), (100, '0:03:32')])
@@ -31,7 +29,8 @@ def test_display_hook_tells_loss_and_time_left_of_step_and_sequence():
     hub.update_scalar('train/time', 2.)
     runner = SimpleNamespace(
         iter=9, max_iters=40, message_hub=hub, val_dataloader=range(3),
-        log_processor=SimpleNamespace(place='2/5', later_iters=30))
+        log_processor=SimpleNamespace(
+            title='step 1 (2/5)', place='2/5', later_iters=30))
     hook = DisplayHook()
     with shown(False, Console(file=out, width=120)) as display:
         display.pause = 0.
@@ -43,5 +42,5 @@ def test_display_hook_tells_loss_and_time_left_of_step_and_sequence():
         hook.after_val_iter(runner, 1)
         hook.after_val_epoch(runner)
     assert out.getvalue().splitlines() == [
-        'step 2 of 5  10/40  loss 0.25, 0:01:00 left  sequence 0:02:00 left',
+        'step 1 (2/5)  10/40  loss 0.25, 0:01:00 left  sequence 0:02:00 left',
         'held-out images  2/3  sequence 0:02:00 left']
