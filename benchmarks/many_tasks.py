@@ -32,7 +32,7 @@ from mmseg_spwc.consolidation import (  # noqa: E402
     QuadraticPenalty,
     StepStore,
 )
-from mmseg_spwc.consolidation.kept import EVERY  # noqa: E402
+from mmseg_spwc.consolidation.forms import EVERY  # noqa: E402
 from mmseg_spwc.engine.optim import ConsolidatedOptimWrapper  # noqa: E402
 from mmseg_spwc.record import Record  # noqa: E402
 from mmseg_spwc.visualization.report import render  # noqa: E402

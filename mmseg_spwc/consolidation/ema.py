@@ -2,13 +2,10 @@
 import torch
 from torch import Tensor, nn
 
-from mmseg_spwc.registry import IMPORTANCES
-
 from .importance import Importance, NamedTensors, StepSamples
 from .store import StepStore
 
 
-@IMPORTANCES.register_module()
 class EMAImportance(Importance):
     r"""Running mean of squared mini-batch gradients, as MiB and PLOP do.
 

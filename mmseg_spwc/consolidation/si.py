@@ -2,13 +2,10 @@
 import torch
 from torch import Tensor, nn
 
-from mmseg_spwc.registry import IMPORTANCES
-
 from .importance import Importance, NamedTensors, StepSamples
 from .store import StepStore
 
 
-@IMPORTANCES.register_module()
 class SIImportance(Importance):
     r"""How much each parameter lowered the loss while a step was trained.
 
@@ -77,29 +74,21 @@ class SIImportance(Importance):
                  data: StepSamples) -> dict[str, Tensor]:
         if not self._omega:
             raise RuntimeError('begin was not called before the step')
-        importances = {}
-        for name, omega in self._omega.items():
-            moved = params[name] - self._start[name]
-            importance = omega / (moved**2 + self.xi)
-            importances[name] = importance.clamp(min=0)
-        return importances
+        return {
+            name: (omega / ((params[name] - self._start[name])**2 + self.xi)
+                   ).clamp(min=0)
+            for name, omega in self._omega.items()
+        }
 
     def state_dict(self) -> dict[str, Tensor]:
         """Plain tensors: ``start.NAME`` and ``omega.NAME``."""
-        return {
-            f'{kind}.{name}': value
-            for kind, values in (('start', self._start),
-                                 ('omega', self._omega))
-            for name, value in values.items()
-        }
+        return {f'start.{name}': value for name, value in self._start.items()
+                } | {f'omega.{name}': value
+                     for name, value in self._omega.items()}
 
     def load_state_dict(self, state: NamedTensors) -> None:
-        """Restore what :meth:`state_dict` gave."""
-        for kind, values in (('start', self._start), ('omega', self._omega)):
-            values.clear()
-            values.update({
-                key.removeprefix(f'{kind}.'): value.clone()
-                for key, value in state.items()
-                if key.startswith(f'{kind}.')
-            })
+        self._start, self._omega = (
+            {key.removeprefix(kind): value.clone()
+             for key, value in state.items() if key.startswith(kind)}
+            for kind in ('start.', 'omega.'))
         self._before = {}

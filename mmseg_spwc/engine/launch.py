@@ -23,17 +23,8 @@ from .config_values import check_single_values
 from .stages import GROUPS, check_effect, check_table, for_scenario
 from .step_config import scenario_of, steps_of
 
-_PLAIN = dict(cuda='AmpOptimWrapper', cpu='mmseg_spwc.CpuAmpOptimWrapper')
-_CONSOLIDATED = dict(
-    cuda='mmseg_spwc.ConsolidatedAmpOptimWrapper',
-    cpu='mmseg_spwc.ConsolidatedCpuAmpOptimWrapper')
-# mixed-precision form of an optimiser wrapper, by device
-AMP_FORMS = {
-    'OptimWrapper': _PLAIN,
-    'mmseg_spwc.ConsolidatedOptimWrapper': _CONSOLIDATED,
-    **dict.fromkeys(_PLAIN.values(), _PLAIN),
-    **dict.fromkeys(_CONSOLIDATED.values(), _CONSOLIDATED),
-}
+# mixed-precision form of the optimiser wrapper, by device
+AMP_FORMS = dict(cuda='AmpOptimWrapper', cpu='mmseg_spwc.CpuAmpOptimWrapper')
 
 # the variable that tells that a launcher is at work, and what to do without
 AT_HOME = dict(
@@ -223,11 +214,11 @@ def use_mixed_precision(cfg: Config) -> None:
         kind = part.get('type')
         if kind is None:
             continue
-        if kind not in AMP_FORMS:
+        if kind not in ('OptimWrapper', *AMP_FORMS.values()):
             raise ConfigError(f'--amp does not know the wrapper {kind}; '
                               'choose its mixed-precision form in the '
                               'config.')
-        part.type = AMP_FORMS[kind][place]
+        part.type = AMP_FORMS[place]
     if place == 'cuda':
         cfg.optim_wrapper.setdefault('loss_scale', 'dynamic')
 

@@ -93,7 +93,7 @@ def next_weights(record: Record, step: int) -> list[tuple[str, float]] | None:
     if not all(scores):
         return None
     choice = SelfPacedChoice.from_dict(entry['self_paced'])
-    weights = choice([kpi[choice.unit] for kpi in scores]).v.tolist()
+    weights = choice.decide([kpi[choice.unit] for kpi in scores]).v.tolist()
     names = entry['classes'] if choice.unit == 'class' else [
         unit_name(record, t) for t in range(len(weights))]
     return list(zip(names, weights, strict=True))

@@ -2,8 +2,8 @@
 import pytest
 import torch
 
-from mmseg_spwc.consolidation import fold
-from mmseg_spwc.consolidation.fold import fold_
+from mmseg_spwc.consolidation import quadratic
+from mmseg_spwc.consolidation.quadratic import fold_
 
 
 def make_terms(count, shape=(7, 5), dtype=torch.float32):
@@ -39,7 +39,7 @@ def test_blocks_change_no_bit(monkeypatch, block):
     terms[3][1][1] = 0.
     for _, gamma, _ in terms:
         gamma[2] = 0.  # nor ever of these
-    monkeypatch.setattr(fold, 'BLOCK', block)
+    monkeypatch.setattr(quadratic, 'BLOCK', block)
     found, wanted = folded(terms), one_after_the_other(terms)
     assert torch.equal(found[0], wanted[0])
     assert torch.equal(found[1], wanted[1])

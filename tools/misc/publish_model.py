@@ -38,7 +38,6 @@ def main() -> int:
     args = parse_args()
     import torch
 
-    import mmseg_spwc  # noqa: F401
     from mmseg_spwc.engine.checkpoint import load_step
     from mmseg_spwc.errors import user_errors
     from mmseg_spwc.utils.files import atomic_path
