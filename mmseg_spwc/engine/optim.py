@@ -3,7 +3,7 @@ from collections.abc import Mapping
 from contextlib import contextmanager
 
 import torch
-from mmengine.optim import OptimWrapper
+from mmengine.optim import OptimWrapper, OptimWrapperDict
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
@@ -84,7 +84,8 @@ class Consolidated:
 def consolidated(runner) -> Consolidated:
     """Let others take part in the updates of a runner, all by one object."""
     wrapper = runner.optim_wrapper
-    if not isinstance(wrapper, OptimWrapper):
+    if not isinstance(wrapper, OptimWrapper) or \
+            isinstance(wrapper, OptimWrapperDict):
         raise ConfigError(
             f'A {type(wrapper).__name__} cannot consolidate: use a single '
             'optimizer in optim_wrapper.')

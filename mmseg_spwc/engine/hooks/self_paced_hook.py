@@ -192,9 +192,8 @@ def _interval(update: str | Mapping) -> dict:
     if isinstance(update, Mapping) and set(update) in (
             {'epochs'}, {'iters'}) and all(map(is_positive, update.values())):
         return dict(update)
-    hint = " ('task' is now called 'step')" if update == 'task' else ''
     raise ValueError("self_paced.update is 'step', dict(epochs=N) or "
-                     f'dict(iters=N), not {update!r}{hint}.')
+                     f'dict(iters=N), not {update!r}.')
 
 
 def _scores(kpi: dict | None, unit: str, step: int) -> list:
