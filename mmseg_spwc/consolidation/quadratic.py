@@ -31,9 +31,8 @@ class QuadraticPenalty:
     :math:`w_t = \gamma v_t` (eq. 3). :meth:`add` keeps one anchor per step;
     :meth:`add_online` keeps only the last, as online EWC, MAS and SI do.
 
-    A and c are accumulated in float64 on the CPU and applied in the type and
-    on the device of the parameters. Parameters without a penalty, such as a
-    new head, are left alone.
+    A and c are summed in float64 on the CPU and applied in the type and on the
+    device of the parameters; those without a penalty are left alone.
     """
 
     def __init__(self) -> None:

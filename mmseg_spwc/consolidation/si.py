@@ -14,17 +14,9 @@ class SIImportance(Importance):
         \Omega_i = \frac{\max(\omega_i, 0)}
         {(\theta_i - \theta_i^{start})^2 + \xi}
 
-    :math:`g` is the gradient of the step's own loss and :math:`\Delta\theta`
-    the change really made. One update reads::
-
-        loss.backward()
-        si.before_update(params)    # before any penalty enters the gradients
-        penalty.add_gradient_(params)
-        optimizer.step()
-        si.after_update(params)
-
-    The importances add up over the steps, around the newest parameters: see
-    :meth:`QuadraticPenalty.add_online`.
+    :math:`g` is the gradient of the step's own loss, without any penalty, and
+    :math:`\Delta\theta` the change really made. The importances add up over
+    the steps, around the newest parameters (:class:`OnlineForm`).
 
     Args:
         xi: Damping :math:`\xi`; 0.1 suits MNIST, 1e-3 convolutional networks.
@@ -43,14 +35,12 @@ class SIImportance(Importance):
     @torch.no_grad()
     def begin(self, params: NamedTensors, store: StepStore,
               step: int) -> None:
-        """Forget the last path and start here, with these parameters."""
         self._start = {n: p.detach().clone() for n, p in params.items()}
         self._omega = {n: torch.zeros_like(p) for n, p in params.items()}
         self._before = {}
 
     @torch.no_grad()
     def before_update(self, params: NamedTensors) -> None:
-        """Keep gradients and parameters as they are before the update."""
         self._before = {
             name: (param.grad.clone(), param.detach().clone())
             for name, param in params.items()
@@ -59,7 +49,6 @@ class SIImportance(Importance):
 
     @torch.no_grad()
     def after_update(self, params: NamedTensors) -> None:
-        """Credit the change since :meth:`before_update` to the gradients."""
         if not self._before:
             return
         grads, before = zip(*self._before.values(), strict=True)
