@@ -71,8 +71,8 @@ class QuadraticPenalty:
                     self._strength.setdefault(name, _zeros(gamma))
                     self._centre.setdefault(name, _master(anchors[name]))
             for name, own in terms.items():
-                self._constant += fold_(self._strength[name],
-                                        self._centre[name], own)
+                self._constant += accumulate_(
+                    self._strength[name], self._centre[name], own)
                 self._ready.pop(name, None)
             self._shares.clear()
 
@@ -82,7 +82,7 @@ class QuadraticPenalty:
                    importances: Mapping[str, Tensor],
                    anchors: Mapping[str, Tensor],
                    decay: float = 1.) -> None:
-        r"""Fold one step into :math:`A \leftarrow \gamma A + w\Gamma`.
+        r"""Add one step, :math:`A \leftarrow \gamma A + w\Gamma`.
 
         The centre becomes the newest anchor. Online EWC with its decay inside
         the penalty as well is ``weight=decay * lam / 2``. The decay
@@ -242,8 +242,9 @@ class QuadraticPenalty:
         return ready
 
 
-def fold_(strength: Tensor, centre: Tensor, terms: Sequence[Term]) -> float:
-    r"""Fold terms :math:`w\Gamma(\theta - \theta^*)^2` into
+def accumulate_(strength: Tensor, centre: Tensor,
+                terms: Sequence[Term]) -> float:
+    r"""Add terms :math:`w\Gamma(\theta - \theta^*)^2` to
     :math:`A(\theta - c)^2`.
 
     With the share :math:`s = w\Gamma / (A + w\Gamma)` each of them makes
