@@ -15,12 +15,13 @@ from types import SimpleNamespace
 import torch
 from _avalanche import need_avalanche
 from _sides import Row, medians, mnist_mlp, report
+from mmengine.optim import OptimWrapper
 from torch import Tensor, nn
 from torch.nn import functional
 
 from mmseg_spwc.consolidation import QuadraticPenalty
 from mmseg_spwc.consolidation.updates import GradientUpdate
-from mmseg_spwc.engine.optim import ConsolidatedOptimWrapper
+from mmseg_spwc.engine.optim import Consolidated
 
 AIMS = {10: 3, 50: 10}  # times as fast, by number of past tasks
 Task = tuple[dict[str, Tensor], dict[str, Tensor]]
@@ -47,10 +48,10 @@ def ours(tasks: list[Task], images: Tensor, labels: Tensor) -> Callable:
     penalty = QuadraticPenalty()
     for importances, anchors in tasks:
         penalty.add(1., importances, anchors)
-    wrapper = ConsolidatedOptimWrapper(optimizer=sgd(model))
+    wrapper = OptimWrapper(optimizer=sgd(model))
     update = GradientUpdate()
     update.attach(penalty, wrapper.optimizer)
-    wrapper.hold(dict(model.named_parameters()), update)
+    Consolidated(wrapper).hold(dict(model.named_parameters()), update)
     return lambda: wrapper.update_params(
         functional.cross_entropy(model(images), labels))
 

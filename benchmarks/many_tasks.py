@@ -19,6 +19,7 @@ from pathlib import Path
 
 import torch
 from _sides import Row, clock, medians, mnist_mlp, report
+from mmengine.optim import OptimWrapper
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -32,8 +33,8 @@ from mmseg_spwc.consolidation import (  # noqa: E402
     QuadraticPenalty,
     StepStore,
 )
-from mmseg_spwc.consolidation.kept import EVERY  # noqa: E402
-from mmseg_spwc.engine.optim import ConsolidatedOptimWrapper  # noqa: E402
+from mmseg_spwc.consolidation.forms import EVERY  # noqa: E402
+from mmseg_spwc.engine.optim import Consolidated  # noqa: E402
 from mmseg_spwc.record import Record  # noqa: E402
 from mmseg_spwc.visualization.report import render  # noqa: E402
 from mmseg_spwc.visualization.runs import compare, load_runs  # noqa: E402
@@ -105,11 +106,11 @@ def boundaries(store: StepStore, counts: list[int]) -> Iterator[tuple]:
 def iteration(penalty: QuadraticPenalty, images: Tensor,
               labels: Tensor) -> Callable:
     model = network()
-    wrapper = ConsolidatedOptimWrapper(
+    wrapper = OptimWrapper(
         optimizer=torch.optim.SGD(model.parameters(), lr=1e-3, momentum=.9))
     update = GradientUpdate()
     update.attach(penalty, wrapper.optimizer)
-    wrapper.hold(dict(model.named_parameters()), update)
+    Consolidated(wrapper).hold(dict(model.named_parameters()), update)
     return lambda: wrapper.update_params(
         functional.cross_entropy(model(images), labels))
 

@@ -2,6 +2,7 @@
 
     custom_imports = dict(imports=['mmseg_spwc.classification'])
 """
+from . import compat  # noqa: F401
 from .errors import StackError
 
 try:

@@ -1,5 +1,6 @@
 """Makes today's OpenMMLab stack importable, and acts only where it is not.
 
+It acts when it is imported, as every room that needs OpenMMLab does first.
 Every function here probes for one fault before it acts and can be deleted
 when the fault is gone upstream. None of them ever returns a made-up result:
 an operator that was not compiled raises when it is called.
@@ -182,11 +183,9 @@ def _has(module: str) -> bool:
         return False
 
 
-def apply() -> None:
-    """Check the stack, then mend what is broken in it."""
-    share_cores()
-    check_stack()
-    quieten_known_warnings()
-    declare_torchvision_ops()
-    stand_in_for_mmcv_ops()
-    offer_configs()
+share_cores()
+check_stack()
+quieten_known_warnings()
+declare_torchvision_ops()
+stand_in_for_mmcv_ops()
+offer_configs()

@@ -2,11 +2,10 @@
 
 They are siblings of mmseg's and mmpretrain's registries, so that one type,
 written ``mmseg_spwc.X`` in a config, is found under either default scope.
-The last ones are of kinds that MMEngine does not know.
+Rooms that know nothing of OpenMMLab are registered by the engine.
 """
 import contextlib
 from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import Any
 
 from mmengine.registry import DATA_SAMPLERS as MMENGINE_DATA_SAMPLERS
@@ -22,10 +21,12 @@ from mmengine.registry import MODELS as MMENGINE_MODELS
 from mmengine.registry import OPTIM_WRAPPERS as MMENGINE_OPTIM_WRAPPERS
 from mmengine.registry import PARAM_SCHEDULERS as MMENGINE_PARAM_SCHEDULERS
 from mmengine.registry import RUNNERS as MMENGINE_RUNNERS
+from mmengine.registry import TASK_UTILS as MMENGINE_TASK_UTILS
 from mmengine.registry import TRANSFORMS as MMENGINE_TRANSFORMS
 from mmengine.registry import VISBACKENDS as MMENGINE_VISBACKENDS
 from mmengine.registry import Registry
 
+from mmseg_spwc import compat  # noqa: F401
 from mmseg_spwc.utils.options import check_options
 
 
@@ -49,12 +50,13 @@ HOOKS = _child(MMENGINE_HOOKS, 'engine', 'terminal')
 LOOPS = _child(MMENGINE_LOOPS, 'engine')
 MODEL_WRAPPERS = _child(MMENGINE_MODEL_WRAPPERS, 'engine')
 OPTIM_WRAPPERS = _child(MMENGINE_OPTIM_WRAPPERS, 'engine')
+TASK_UTILS = _child(MMENGINE_TASK_UTILS, 'engine')
 PARAM_SCHEDULERS = _child(MMENGINE_PARAM_SCHEDULERS, 'engine')
 LOG_PROCESSORS = _child(MMENGINE_LOG_PROCESSORS, 'terminal')
 VISBACKENDS = _child(MMENGINE_VISBACKENDS, 'trackers')
 CHILDREN = (DATASETS, TRANSFORMS, DATA_SAMPLERS, FUNCTIONS, MODELS, METRICS,
-            EVALUATOR, HOOKS, LOOPS, OPTIM_WRAPPERS, LOG_PROCESSORS,
-            VISBACKENDS)
+            EVALUATOR, HOOKS, LOOPS, OPTIM_WRAPPERS, TASK_UTILS,
+            LOG_PROCESSORS, VISBACKENDS)
 
 
 def check_parts_in(values: Iterable) -> None:
@@ -84,51 +86,27 @@ def _check_part(cfg: Mapping) -> None:
             check_options(part, cfg, getattr(part, 'known_as', None))
 
 
-def build_own(cfg: str | dict, registry: Registry,
-              renamed: Mapping[str, str]) -> Any:
-    """Build a part of a kind that only this package has.
-
-    MMEngine would look for a registry of the default scope first, and warn
-    that mmseg has none of this kind.
+def build_part(cfg: str | dict, what: str, base: type) -> Any:
+    """Build a part of a hook: an importance, or a penalty's form or update.
 
     Args:
-        cfg (str | dict): The type, or a dict with it and its arguments.
-        registry (Registry): Where to look.
-        renamed (Mapping[str, str]): New names by those of older versions.
+        cfg (str | dict): The type, or a dict with it and its arguments. A
+            name without a scope is one of this package.
+        what (str): What it is, for messages.
+        base (type): Of the parts of this kind, which messages list.
 
     Returns:
         Any: The part.
     """
     options = dict(type=cfg) if isinstance(cfg, str) else dict(cfg)
-    kind = options.pop('type', None)
-    if kind in renamed:
-        raise ValueError(f'the {registry.name} {kind!r} is written '
-                         f'{renamed[kind]!r} now: change the config.')
-    part = kind
+    part = kind = options.pop('type', None)
     with contextlib.suppress(RuntimeError):  # not found as a path either
-        part = registry.get(kind) if isinstance(kind, str) else kind
+        part = TASK_UTILS.get(kind) if isinstance(kind, str) else kind
     if not callable(part):
-        known = ', '.join(sorted(registry.module_dict))
-        raise ValueError(f'the {registry.name} is one of {known}, not '
-                         f'{kind!r}; custom_imports adds your own.')
+        known = ', '.join(sorted(
+            name for name, part in TASK_UTILS.module_dict.items()
+            if isinstance(part, type) and issubclass(part, base)))
+        raise ValueError(f'the {what} is one of {known}, not {kind!r}; '
+                         'custom_imports adds your own.')
     check_options(part, options)
     return part(**options)
-
-
-def _own(name: str, location: str, **renamed: str) -> Registry:
-    return Registry(
-        name,
-        build_func=partial(build_own, renamed=renamed),
-        scope='mmseg_spwc',
-        locations=[f'mmseg_spwc.{location}'])
-
-
-IMPORTANCES = _own(
-    'importance',
-    'consolidation',
-    fisher='mmseg_spwc.FisherImportance',
-    mas='mmseg_spwc.MASImportance',
-    si='mmseg_spwc.SIImportance',
-    ema='mmseg_spwc.EMAImportance')
-PENALTY_FORMS = _own('penalty form', 'consolidation', task='per_step')
-PENALTY_UPDATES = _own('penalty update', 'consolidation')

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-import mmseg_spwc  # noqa: F401  (before anything of mmseg)
+import mmseg_spwc.compat  # noqa: F401  (before anything of mmseg)
 
 ROOT = Path(__file__).resolve().parents[1]
 

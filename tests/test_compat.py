@@ -54,8 +54,12 @@ def test_full_mmcv_is_left_alone(monkeypatch):
     assert 'mmcv._ext' not in sys.modules
 
 
-def test_whole_stack_imports_in_a_fresh_process():
-    code = ('import mmseg_spwc, mmseg.models, mmpretrain.models, torchvision;'
+@pytest.mark.parametrize('first', [
+    'mmseg_spwc.models',  # a room that needs the stack
+    'mmengine, mmseg_spwc',  # as a config's custom_imports
+])
+def test_whole_stack_imports_in_a_fresh_process(first):
+    code = (f'import {first}, mmseg.models, mmpretrain.models, torchvision;'
             'from mmengine.utils.dl_utils import collect_env; collect_env()')
     done = subprocess.run([sys.executable, '-c', code], capture_output=True,
                           text=True)

@@ -11,7 +11,6 @@ import sys
 
 
 def parse_args() -> argparse.Namespace:
-    import mmseg_spwc  # noqa: F401
     from mmseg_spwc.engine.launch import add_config_options
     parser = argparse.ArgumentParser(description='Try a step')
     add_config_options(parser)

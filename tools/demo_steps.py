@@ -27,7 +27,6 @@ def parse_args() -> argparse.Namespace:
 
 def main() -> int:
     args = parse_args()
-    import mmseg_spwc  # noqa: F401
     from mmseg_spwc.apis import inference
     from mmseg_spwc.errors import user_errors
     from mmseg_spwc.utils.files import write_text

@@ -31,7 +31,6 @@ def parse_args() -> argparse.Namespace:
 
 def main() -> int:
     args = parse_args()
-    import mmseg_spwc  # noqa: F401
     from mmseg_spwc.errors import user_errors
     from mmseg_spwc.sweep.sweep_file import read_sweep
     with user_errors():

@@ -30,7 +30,6 @@ def parse_args() -> argparse.Namespace:
 
 def main() -> int:
     args = parse_args()
-    import mmseg_spwc  # noqa: F401
     from mmseg_spwc.apis.web_demo import StepTrials, build_page
     from mmseg_spwc.errors import user_errors
     from mmseg_spwc.visualization.runs import load_runs

@@ -1,19 +1,21 @@
 """Which parameters mattered, and how to hold them.
 
 The formulas here know torch and nothing of MMEngine, segmentation or
-classification. One thing is taken from that side: the registries in which
-importances, forms and updates of the penalty are entered, so that a config
-finds them by name, and a user's own beside them.
+classification. The engine registers what a config may name.
 """
 from .blip import BLIP
 from .ema import EMAImportance
-from .fisher import FisherImportance, fisher_diagonal, fisher_sum
+from .fisher import FisherImportance, fisher_diagonal
 from .forms import LastForm, OnlineForm, PerStepForm
-from .gradient_sums import ABSOLUTE, SQUARE
-from .importance import Importance, StepSamples
-from .mas import MASImportance, mas_importance, mas_sum
+from .importance import (
+    Importance,
+    ImportanceSum,
+    StepSamples,
+    importance_sum,
+)
+from .mas import MASImportance, mas_importance
+from .per_sample import ABSOLUTE, SQUARE
 from .quadratic import QuadraticPenalty
-from .sample_mean import ImportanceSum, importance_sum
 from .si import SIImportance
 from .store import StepStore
 from .updates import GradientUpdate, ProximalUpdate
@@ -23,6 +25,5 @@ __all__ = [
     'GradientUpdate', 'Importance', 'ImportanceSum', 'LastForm',
     'MASImportance', 'OnlineForm', 'PerStepForm', 'ProximalUpdate',
     'QuadraticPenalty', 'SIImportance', 'StepSamples', 'StepStore',
-    'fisher_diagonal', 'fisher_sum', 'importance_sum', 'mas_importance',
-    'mas_sum'
+    'fisher_diagonal', 'importance_sum', 'mas_importance'
 ]

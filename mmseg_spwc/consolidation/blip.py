@@ -14,8 +14,7 @@ from mmseg_spwc.utils.options import is_whole
 
 NamedTensors = Mapping[str, Tensor] | Iterable[tuple[str, Tensor]]
 
-# the tensors of a BitState
-KINDS = ('bits', 'fisher', 'anchor')
+KINDS = ('bits', 'fisher', 'anchor')  # the tensors of a BitState
 MOST_BITS = torch.iinfo(torch.int8).max
 
 
@@ -90,7 +89,8 @@ class BLIP:
     @torch.no_grad()
     def initialise_(self, named_params: NamedTensors) -> None:
         """Draw weights from N(0, 1/fan_in) within the range; biases are 0."""
-        for param, state in self._matched(named_params):
+        for name, param in dict(named_params).items():
+            state = self.states[name]
             if param.dim() > 1:
                 param.normal_(0., 1 / math.sqrt(state.fan_in))
                 param.clamp_(-state.bound, state.bound)
@@ -100,7 +100,8 @@ class BLIP:
     @torch.no_grad()
     def project_(self, named_params: NamedTensors) -> None:
         r"""Clip to :math:`\theta_{prev} \pm R 2^{-n}` and to the range."""
-        for param, state in self._matched(named_params):
+        for name, param in dict(named_params).items():
+            state = self.states[name]
             window = state.bound * torch.exp2(-state.bits.to(param.dtype))
             shift = param - state.anchor
             param.copy_(state.anchor + torch.clamp(shift, -window, window))
@@ -110,12 +111,8 @@ class BLIP:
     @torch.no_grad()
     def consolidate_(self, named_params: NamedTensors,
                      fisher: Mapping[str, Tensor]) -> None:
-        """End a task: allot bits, quantise the parameters, update the Fisher.
-
-        Args:
-            named_params: The parameters, changed in place.
-            fisher: Per-sample Fisher diagonal of the task at sampled labels.
-        """
+        """End a task: allot bits, quantise the parameters in place by the
+        task's per-sample Fisher diagonal at sampled labels, update it."""
         t = self.task
         for name, param in dict(named_params).items():
             state, current = self.states[name], fisher[name]
@@ -139,10 +136,9 @@ class BLIP:
 
     def state_dict(self) -> dict[str, Tensor]:
         """Plain tensors: the task and ``bits|fisher|anchor.NAME``."""
-        state = {'task': torch.tensor(self.task)}
-        for name, own in self.states.items():
-            state |= {f'{kind}.{name}': getattr(own, kind) for kind in KINDS}
-        return state
+        return {'task': torch.tensor(self.task)} | {
+            f'{kind}.{name}': getattr(own, kind)
+            for name, own in self.states.items() for kind in KINDS}
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         """Restore what :meth:`state_dict` gave, for the same parameters."""
@@ -150,11 +146,6 @@ class BLIP:
         for name, own in self.states.items():
             for kind in KINDS:
                 setattr(own, kind, state[f'{kind}.{name}'].clone())
-
-    def _matched(self,
-                 named_params: NamedTensors) -> list[tuple[Tensor, BitState]]:
-        return [(param, self.states[name])
-                for name, param in dict(named_params).items()]
 
 
 def _range(name: str, params: Mapping[str, Tensor]) -> tuple[int, float]:

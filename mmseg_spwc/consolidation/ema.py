@@ -2,13 +2,10 @@
 import torch
 from torch import Tensor, nn
 
-from mmseg_spwc.registry import IMPORTANCES
-
 from .importance import Importance, NamedTensors, StepSamples
 from .store import StepStore
 
 
-@IMPORTANCES.register_module()
 class EMAImportance(Importance):
     r"""Running mean of squared mini-batch gradients, as MiB and PLOP do.
 
@@ -40,13 +37,12 @@ class EMAImportance(Importance):
 
     @torch.no_grad()
     def before_update(self, params: NamedTensors) -> None:
-        names = [
-            name for name in self._mean if params[name].grad is not None
-        ]
-        means = [self._mean[name] for name in names]
-        grads = [params[name].grad for name in names]
-        torch._foreach_mul_(means, 1 - self.alpha)
-        torch._foreach_addcmul_(means, grads, grads, self.alpha)
+        found = [(mean, params[name].grad) for name, mean in
+                 self._mean.items() if params[name].grad is not None]
+        if found:
+            means, grads = zip(*found, strict=True)
+            torch._foreach_mul_(means, 1 - self.alpha)
+            torch._foreach_addcmul_(means, grads, grads, self.alpha)
 
     def estimate(self, model: nn.Module, params: NamedTensors,
                  data: StepSamples) -> dict[str, Tensor]:
@@ -57,11 +53,8 @@ class EMAImportance(Importance):
         return dict(self._mean)
 
     def prepare(self, importances: NamedTensors) -> NamedTensors:
-        return {
-            name: (value - value.min()) /
-            (value.max() - value.min() + self.eps)
-            for name, value in importances.items()
-        }
+        return {name: (v - v.min()) / (v.max() - v.min() + self.eps)
+                for name, v in importances.items()}
 
     def state_dict(self) -> dict[str, Tensor]:
         return dict(self._mean)

@@ -12,14 +12,18 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mmseg_spwc.labels import NOT_COUNTED
-from mmseg_spwc.registry import IMPORTANCES
 
-from .gradient_sums import SQUARE, Forward
-from .importance import Importance, NamedTensors, StepSamples
-from .sample_mean import Batch, ImportanceSum, importance_sum
+from .importance import (
+    Batch,
+    Cotangents,
+    Importance,
+    NamedTensors,
+    StepSamples,
+    importance_sum,
+)
+from .per_sample import SQUARE, Forward
 
 
-@IMPORTANCES.register_module()
 class FisherImportance(Importance):
     """Diagonal Fisher information at the end of a step (Kirkpatrick et al.,
     2017).
@@ -29,14 +33,14 @@ class FisherImportance(Importance):
     """
 
     def __init__(self, labels: str = 'sample') -> None:
-        _check(labels)
         self.labels = labels
+        self._cotangents = _cotangents(labels)
 
     def estimate(self, model: nn.Module, params: NamedTensors,
                  data: StepSamples) -> dict[str, Tensor]:
-        total = fisher_sum(model, data.batches(), self.labels, data.limit,
-                           data.forward)
-        return data.mean(total, params)
+        return data.mean(
+            importance_sum(model, data.batches(), self._cotangents, SQUARE,
+                           data.limit, data.forward), params)
 
 
 def fisher_diagonal(model: nn.Module,
@@ -65,21 +69,8 @@ def fisher_diagonal(model: nn.Module,
     Returns:
         dict: Importance of every parameter that requires a gradient.
     """
-    return fisher_sum(model, batches, labels, n_samples, forward,
-                      ignore_index).mean()
-
-
-def fisher_sum(model: nn.Module,
-               batches: Iterable[Batch],
-               labels: str = 'sample',
-               n_samples: int | None = None,
-               forward: Forward | None = None,
-               ignore_index: int = NOT_COUNTED) -> ImportanceSum:
-    """:func:`fisher_diagonal` as sums and count."""
-    _check(labels)
-    cotangents = partial(LABELS[labels], ignore_index=ignore_index)
-    return importance_sum(model, batches, cotangents, SQUARE, n_samples,
-                          forward)
+    return importance_sum(model, batches, _cotangents(labels, ignore_index),
+                          SQUARE, n_samples, forward).mean()
 
 
 def sampled(logits: Tensor, labels: Tensor | None,
@@ -138,6 +129,13 @@ LABELS: dict[str, Callable[..., Iterator[Tensor]]] = {
 }
 
 
+def _cotangents(labels: str, ignore_index: int = NOT_COUNTED) -> Cotangents:
+    if labels not in LABELS:
+        raise ValueError(f'labels of the Fisher information are one of '
+                         f'{", ".join(LABELS)}, not {labels!r}')
+    return partial(LABELS[labels], ignore_index=ignore_index)
+
+
 def _softmax(logits: Tensor) -> Tensor:
     if logits.dim() < 2:
         raise ValueError(
@@ -152,9 +150,3 @@ def _at_logits(logits: Tensor, labels: Tensor) -> Tensor:
     p = _softmax(logits)
     chosen = F.one_hot(labels, logits.shape[1]).movedim(-1, 1)  # (B, C, ...)
     return (chosen - p).to(logits)
-
-
-def _check(labels: str) -> None:
-    if labels not in LABELS:
-        raise ValueError(f'labels of the Fisher information are one of '
-                         f'{", ".join(LABELS)}, not {labels!r}')

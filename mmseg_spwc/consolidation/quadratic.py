@@ -1,18 +1,19 @@
 """One quadratic penalty for any number of past steps."""
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor
-
-from .fold import Term, fold_
 
 NamedTensors = Mapping[str, Tensor] | Iterable[tuple[str, Tensor]]
 # weight, importances, anchors
 Step = tuple[float, Mapping[str, Tensor], Mapping[str, Tensor]]
 
+Term = tuple[float, Tensor, Tensor]  # the same of one parameter
+
 GROUP = 32  # steps that are held at once
+BLOCK = 2**16  # numbers in work at a time, so that a cache holds all of them
 
 
 class QuadraticPenalty:
@@ -30,9 +31,8 @@ class QuadraticPenalty:
     :math:`w_t = \gamma v_t` (eq. 3). :meth:`add` keeps one anchor per step;
     :meth:`add_online` keeps only the last, as online EWC, MAS and SI do.
 
-    A and c are accumulated in float64 on the CPU and applied in the type and
-    on the device of the parameters. Parameters without a penalty, such as a
-    new head, are left alone.
+    A and c are summed in float64 on the CPU and applied in the type and on the
+    device of the parameters; those without a penalty are left alone.
     """
 
     def __init__(self) -> None:
@@ -58,9 +58,7 @@ class QuadraticPenalty:
     def add_all(self, steps: Iterable[Step]) -> None:
         """Add many steps, which is quicker than one by one, and the same.
 
-        Args:
-            steps: What :meth:`add` takes; a few of them are held at a time,
-                so they may come from files.
+        A few of them are held at a time, so they may come from files.
         """
         steps = iter(steps)
         while group := list(itertools.islice(steps, GROUP)):
@@ -73,8 +71,8 @@ class QuadraticPenalty:
                     self._strength.setdefault(name, _zeros(gamma))
                     self._centre.setdefault(name, _master(anchors[name]))
             for name, own in terms.items():
-                self._constant += fold_(self._strength[name],
-                                        self._centre[name], own)
+                self._constant += accumulate_(
+                    self._strength[name], self._centre[name], own)
                 self._ready.pop(name, None)
             self._shares.clear()
 
@@ -84,16 +82,11 @@ class QuadraticPenalty:
                    importances: Mapping[str, Tensor],
                    anchors: Mapping[str, Tensor],
                    decay: float = 1.) -> None:
-        r"""Fold one step into :math:`A \leftarrow \gamma A + w\Gamma`.
+        r"""Add one step, :math:`A \leftarrow \gamma A + w\Gamma`.
 
         The centre becomes the newest anchor. Online EWC with its decay inside
-        the penalty as well is ``weight=decay * lam / 2``.
-
-        Args:
-            weight: Strength of the step.
-            importances: Importance of each parameter, not negative.
-            anchors: Parameters at the end of the step.
-            decay: :math:`\gamma`, how much of the older strength remains.
+        the penalty as well is ``weight=decay * lam / 2``. The decay
+        :math:`\gamma` is how much of the older strength remains.
         """
         if not decay >= 0:
             raise ValueError(f'decay must not be negative, got {decay}')
@@ -204,10 +197,8 @@ class QuadraticPenalty:
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         """Restore what :meth:`state_dict` gave."""
-        names = [
-            key.removeprefix('strength.') for key in state
-            if key.startswith('strength.')
-        ]
+        names = [key.removeprefix('strength.') for key in state
+                 if key.startswith('strength.')]
         self._constant = float(state['constant'])
         self._strength = {n: _master(state[f'strength.{n}']) for n in names}
         self._centre = {n: _master(state[f'centre.{n}']) for n in names}
@@ -231,19 +222,12 @@ class QuadraticPenalty:
             _check_shape(name, importances.get(name, strength), strength)
             _check_shape(name, anchors.get(name, strength), strength)
 
-    def _matched(
-        self, named_params: NamedTensors
-    ) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
+    def _matched(self, named_params: NamedTensors) -> tuple[list, list, list]:
         """Penalised parameters with their 2A and c in the same type."""
-        params, curvatures, centres = [], [], []
-        for name, param in _items(named_params):
-            if name not in self._strength:
-                continue
-            curvature, centre = self._cast(name, param)
-            params.append(param)
-            curvatures.append(curvature)
-            centres.append(centre)
-        return params, curvatures, centres
+        found = [(param, *self._cast(name, param))
+                 for name, param in _items(named_params)
+                 if name in self._strength]
+        return tuple(map(list, zip(*found, strict=True))) or ([], [], [])
 
     def _cast(self, name: str, param: Tensor) -> tuple[Tensor, Tensor]:
         _check_shape(name, param, self._strength[name])
@@ -256,6 +240,41 @@ class QuadraticPenalty:
                 for value in (2 * self._strength[name], self._centre[name]))
             self._ready[name] = ready
         return ready
+
+
+def accumulate_(strength: Tensor, centre: Tensor,
+                terms: Sequence[Term]) -> float:
+    r"""Add terms :math:`w\Gamma(\theta - \theta^*)^2` to
+    :math:`A(\theta - c)^2`.
+
+    With the share :math:`s = w\Gamma / (A + w\Gamma)` each of them makes
+    :math:`c \leftarrow c + s(\theta^* - c)` and :math:`A \leftarrow A +
+    w\Gamma`, in place, for contiguous float64 on the CPU; terms may have any
+    type and layout. Every number goes its own way, so the blocks change no
+    bit. What the terms add beside :math:`A(\theta - c)^2` is returned.
+    """
+    strength, centre = strength.view(-1), centre.view(-1)
+    terms = [(weight, *(x.detach().to('cpu').reshape(-1) for x in tensors))
+             for weight, *tensors in terms]
+    constant = torch.zeros((), dtype=torch.float64)
+    buffers = torch.empty(
+        4, min(BLOCK, strength.numel()), dtype=torch.float64)
+    for start in range(0, strength.numel(), BLOCK):
+        part = slice(start, start + BLOCK)
+        middle = centre[part]
+        before, total, pull, shift = buffers[:, :middle.numel()]
+        before.copy_(strength[part])
+        for weight, gamma, anchor in terms:
+            pull.copy_(gamma[part]).mul_(weight)
+            torch.add(before, pull, out=total)
+            pull.div_(total).nan_to_num_(0.)  # 0 / 0
+            shift.copy_(anchor[part]).sub_(middle)
+            middle.add_(pull.mul_(shift))
+            # parallel axes: every term is positive, nothing cancels
+            constant += torch.dot(before, pull.mul_(shift))
+            before, total = total, before
+        strength[part] = before
+    return constant.item()
 
 
 def _items(named: NamedTensors) -> Iterable[tuple[str, Tensor]]:

@@ -2,13 +2,10 @@
 import torch
 from torch import Tensor, nn
 
-from mmseg_spwc.registry import IMPORTANCES
-
 from .importance import Importance, NamedTensors, StepSamples
 from .store import StepStore
 
 
-@IMPORTANCES.register_module()
 class SIImportance(Importance):
     r"""How much each parameter lowered the loss while a step was trained.
 
@@ -17,17 +14,9 @@ class SIImportance(Importance):
         \Omega_i = \frac{\max(\omega_i, 0)}
         {(\theta_i - \theta_i^{start})^2 + \xi}
 
-    :math:`g` is the gradient of the step's own loss and :math:`\Delta\theta`
-    the change really made. One update reads::
-
-        loss.backward()
-        si.before_update(params)    # before any penalty enters the gradients
-        penalty.add_gradient_(params)
-        optimizer.step()
-        si.after_update(params)
-
-    The importances add up over the steps, around the newest parameters: see
-    :meth:`QuadraticPenalty.add_online`.
+    :math:`g` is the gradient of the step's own loss, without any penalty, and
+    :math:`\Delta\theta` the change really made. The importances add up over
+    the steps, around the newest parameters (:class:`OnlineForm`).
 
     Args:
         xi: Damping :math:`\xi`; 0.1 suits MNIST, 1e-3 convolutional networks.
@@ -46,14 +35,12 @@ class SIImportance(Importance):
     @torch.no_grad()
     def begin(self, params: NamedTensors, store: StepStore,
               step: int) -> None:
-        """Forget the last path and start here, with these parameters."""
         self._start = {n: p.detach().clone() for n, p in params.items()}
         self._omega = {n: torch.zeros_like(p) for n, p in params.items()}
         self._before = {}
 
     @torch.no_grad()
     def before_update(self, params: NamedTensors) -> None:
-        """Keep gradients and parameters as they are before the update."""
         self._before = {
             name: (param.grad.clone(), param.detach().clone())
             for name, param in params.items()
@@ -62,7 +49,6 @@ class SIImportance(Importance):
 
     @torch.no_grad()
     def after_update(self, params: NamedTensors) -> None:
-        """Credit the change since :meth:`before_update` to the gradients."""
         if not self._before:
             return
         grads, before = zip(*self._before.values(), strict=True)
@@ -77,29 +63,21 @@ class SIImportance(Importance):
                  data: StepSamples) -> dict[str, Tensor]:
         if not self._omega:
             raise RuntimeError('begin was not called before the step')
-        importances = {}
-        for name, omega in self._omega.items():
-            moved = params[name] - self._start[name]
-            importance = omega / (moved**2 + self.xi)
-            importances[name] = importance.clamp(min=0)
-        return importances
+        return {
+            name: (omega / ((params[name] - self._start[name])**2 + self.xi)
+                   ).clamp(min=0)
+            for name, omega in self._omega.items()
+        }
 
     def state_dict(self) -> dict[str, Tensor]:
         """Plain tensors: ``start.NAME`` and ``omega.NAME``."""
-        return {
-            f'{kind}.{name}': value
-            for kind, values in (('start', self._start),
-                                 ('omega', self._omega))
-            for name, value in values.items()
-        }
+        return {f'start.{name}': value for name, value in self._start.items()
+                } | {f'omega.{name}': value
+                     for name, value in self._omega.items()}
 
     def load_state_dict(self, state: NamedTensors) -> None:
-        """Restore what :meth:`state_dict` gave."""
-        for kind, values in (('start', self._start), ('omega', self._omega)):
-            values.clear()
-            values.update({
-                key.removeprefix(f'{kind}.'): value.clone()
-                for key, value in state.items()
-                if key.startswith(f'{kind}.')
-            })
+        self._start, self._omega = (
+            {key.removeprefix(kind): value.clone()
+             for key, value in state.items() if key.startswith(kind)}
+            for kind in ('start.', 'omega.'))
         self._before = {}

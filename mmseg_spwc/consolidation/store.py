@@ -1,6 +1,6 @@
 """Importances and anchors of past steps, one file per step."""
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import torch
@@ -10,7 +10,6 @@ from torch import Tensor
 from mmseg_spwc.utils.files import write_safetensors
 
 FOLDER = 'consolidation'  # beside the folders of the steps
-# runs of older versions are read too, so the files keep their old name
 FORMAT = 'mmseg_spwc.task/1'
 PREFIX = 'task_'
 
@@ -28,11 +27,14 @@ class StepStore:
             relative error of 2^-9, so that a step takes 1.5 numbers per
             parameter and not 2. float16 would lose Fisher values below
             6e-8. Anchors are always kept in float32.
+        write: How a file is written; several processes that hold the same
+            may leave it to one of them.
     """
 
     def __init__(self,
                  directory: str | os.PathLike,
-                 importance_dtype: str | torch.dtype = 'float32') -> None:
+                 importance_dtype: str | torch.dtype = 'float32',
+                 write: Callable = write_safetensors) -> None:
         if isinstance(importance_dtype, str):
             importance_dtype = getattr(torch, importance_dtype,
                                        importance_dtype)
@@ -42,6 +44,7 @@ class StepStore:
                 f'{importance_dtype}')
         self.directory = Path(directory)
         self.importance_dtype = importance_dtype
+        self.write = write
 
     def save(self, step: int, importances: Mapping[str, Tensor],
              anchors: Mapping[str, Tensor]) -> Path:
@@ -59,7 +62,7 @@ class StepStore:
                                                    self.importance_dtype)
             tensors[f'anchor.{name}'] = _plain(anchors[name], torch.float32)
         path = self._path(step)
-        write_safetensors(path, tensors, {'format': FORMAT})
+        self.write(path, tensors, {'format': FORMAT})
         return path
 
     def steps(self) -> list[int]:

@@ -4,12 +4,9 @@ from collections.abc import Mapping
 from torch import Tensor
 from torch.optim import Optimizer
 
-from mmseg_spwc.registry import PENALTY_UPDATES
-
 from .quadratic import QuadraticPenalty
 
 
-@PENALTY_UPDATES.register_module('gradient')
 class GradientUpdate:
     """Adds the penalty's gradient to that of the loss, before the update."""
 
@@ -34,9 +31,7 @@ class GradientUpdate:
         The loss has a curvature of its own, so the true limit is a little
         lower. Optimisers without a momentum of this kind (Adam) have no such
         limit. The largest learning rate of the step, ``initial_lr``, counts.
-
-        Returns:
-            float: Below 1 the penalty is too strong.
+        Below 1 the penalty is too strong.
         """
         factors = [float('inf')]
         for group in self.optimizer.param_groups:
@@ -50,7 +45,6 @@ class GradientUpdate:
         return min(factors)
 
 
-@PENALTY_UPDATES.register_module('proximal')
 class ProximalUpdate(GradientUpdate):
     r"""Pulls the parameters towards the centre, after the update.
 
@@ -63,15 +57,11 @@ class ProximalUpdate(GradientUpdate):
         pass
 
     def after_update(self, params: Mapping[str, Tensor]) -> None:
-        names = {
-            id(param): name
-            for name, param in params.items() if param.grad is not None
-        }
+        names = {id(param): name for name, param in params.items()
+                 if param.grad is not None}
         for group in self.optimizer.param_groups:
-            moved = {
-                names[id(param)]: param
-                for param in group['params'] if id(param) in names
-            }
+            moved = {names[id(param)]: param for param in group['params']
+                     if id(param) in names}
             self.penalty.proximal_(moved, group['lr'],
                                    group.get('momentum', 0.))
 

@@ -1,4 +1,5 @@
 """How the samples of one step are read."""
+from .. import compat  # noqa: F401
 from .ade_with_void import ADE20KWithVoid
 from .batches import BatchRandomFlip, BatchRandomShift
 from .continual_cls import ContinualClsDataset

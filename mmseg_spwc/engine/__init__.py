@@ -1,5 +1,5 @@
 """The order of things in time: the sequence, its hooks, its configs."""
-from mmseg_spwc import trackers  # noqa: F401
+from mmseg_spwc import compat, trackers  # noqa: F401
 
 from . import hooks, optim, safety  # noqa: F401
 from .sequence import ContinualRunner

@@ -1,13 +1,17 @@
-"""Optimiser wrappers, with a penalty or in bfloat16, and a schedule."""
+"""What takes part in an optimiser's updates, bfloat16, and a schedule."""
 from collections.abc import Mapping
 from contextlib import contextmanager
 
 import torch
-from mmengine.optim import AmpOptimWrapper, OptimWrapper, PolyLR
+from mmengine.optim import OptimWrapper, OptimWrapperDict, PolyLR
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from mmseg_spwc.consolidation import GradientUpdate
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.registry import OPTIM_WRAPPERS, PARAM_SCHEDULERS
+
+from .sharded_model import ShardedModel
 
 
 @PARAM_SCHEDULERS.register_module()
@@ -24,7 +28,7 @@ class PolynomialLR(PolyLR):
 
 
 class Consolidated:
-    """Lets a penalty and an observer take part in every optimiser step.
+    """Lets a penalty and an observer take part in every update.
 
     ::
 
@@ -35,13 +39,21 @@ class Consolidated:
         update.after_update(params)     # may pull towards the centre
         observer.after_update(params)
 
-    MMEngine calls ``step`` once all gradients are accumulated, so the penalty
-    counts once per update whatever ``accumulative_counts`` is.
+    They are hooks of the optimiser's own step, so they act once per update
+    whatever ``accumulative_counts`` is, and not when a loss scaler skips it.
+    MMEngine clips before that step: here it is done inside, after the penalty.
     """
 
-    _params: Mapping[str, Tensor] = {}
-    _observer = None
-    _update = None
+    def __init__(self, optim_wrapper: OptimWrapper) -> None:
+        self.optimizer = optim_wrapper.optimizer
+        self._params: Mapping[str, Tensor] = {}
+        self._observer = self._update = None
+        self._acting: list = []
+        self._clip = optim_wrapper.clip_grad_kwargs and \
+            optim_wrapper._clip_grad
+        optim_wrapper._clip_grad = lambda: None
+        self.optimizer.register_step_pre_hook(self._before)
+        self.optimizer.register_step_post_hook(self._after)
 
     def observe(self, params: Mapping[str, Tensor], observer) -> None:
         """Call ``before_update`` and ``after_update`` of an observer.
@@ -65,24 +77,55 @@ class Consolidated:
         self._params = params
         self._update = update
 
-    def step(self, **kwargs) -> None:
-        usable = self._unscale()
-        parts = [
+    def _before(self, optimizer: Optimizer, args: tuple,
+                kwargs: dict) -> None:
+        usable = _unscale(optimizer)
+        self._acting = [
             part for part in (self._observer, self._update)
             if part is not None and usable
         ]
-        for part in parts:
+        for part in self._acting:
             part.before_update(self._params)
-        self._step_unscaled(**kwargs)
-        for part in reversed(parts):
+        if self._clip:
+            self._clip()
+
+    def _after(self, optimizer: Optimizer, args: tuple, kwargs: dict) -> None:
+        for part in reversed(self._acting):
             part.after_update(self._params)
 
-    def _unscale(self) -> bool:
-        """Give gradients their true size; False if they overflowed."""
-        return True
 
-    def _step_unscaled(self, **kwargs) -> None:
-        super().step(**kwargs)
+def consolidated(runner) -> Consolidated:
+    """Let others take part in the updates of a runner, all by one object."""
+    wrapper = runner.optim_wrapper
+    if not isinstance(wrapper, OptimWrapper) or \
+            isinstance(wrapper, OptimWrapperDict):
+        raise ConfigError(
+            f'A {type(wrapper).__name__} cannot consolidate: use a single '
+            'optimizer in optim_wrapper.')
+    if isinstance(runner.model, ShardedModel):
+        raise ConfigError(
+            'A method that penalises or projects weights needs them whole: '
+            'leave model_wrapper_cfg out, or choose a method without '
+            'consolidation.')
+    if not hasattr(wrapper, 'consolidated'):
+        wrapper.consolidated = Consolidated(wrapper)
+    return wrapper.consolidated
+
+
+def _unscale(optimizer: Optimizer) -> bool:
+    """Do what a loss scaler leaves to a fused optimiser.
+
+    Returns:
+        bool: Whether the gradients are finite, as far as the scaler knows.
+    """
+    scale = getattr(optimizer, 'grad_scale', None)
+    if scale is not None:
+        torch._foreach_div_(
+            [p.grad for group in optimizer.param_groups
+             for p in group['params'] if p.grad is not None], scale.item())
+        optimizer.grad_scale = None
+    overflow = getattr(optimizer, 'found_inf', None)
+    return overflow is None or not overflow.item()
 
 
 @OPTIM_WRAPPERS.register_module()
@@ -98,39 +141,3 @@ class CpuAmpOptimWrapper(OptimWrapper):
         with super().optim_context(model), torch.autocast(
                 'cpu', dtype=torch.bfloat16):
             yield
-
-
-@OPTIM_WRAPPERS.register_module()
-class ConsolidatedOptimWrapper(Consolidated, OptimWrapper):
-    """``OptimWrapper`` with a penalty, see :class:`Consolidated`."""
-
-
-@OPTIM_WRAPPERS.register_module()
-class ConsolidatedCpuAmpOptimWrapper(Consolidated, CpuAmpOptimWrapper):
-    """``CpuAmpOptimWrapper`` with a penalty, see :class:`Consolidated`."""
-
-
-@OPTIM_WRAPPERS.register_module()
-class ConsolidatedAmpOptimWrapper(Consolidated, AmpOptimWrapper):
-    """``AmpOptimWrapper`` with a penalty, see :class:`Consolidated`.
-
-    Gradients are unscaled first, so the penalty enters at its true size. In
-    an iteration whose gradients overflowed the scaler skips the step, and so
-    do penalty and observer.
-    """
-
-    def _unscale(self) -> bool:
-        self.loss_scaler.unscale_(self.optimizer)
-        grads = [
-            param.grad for group in self.optimizer.param_groups
-            for param in group['params'] if param.grad is not None
-        ]
-        norms = torch._foreach_norm(grads)
-        return bool(torch.stack(norms).isfinite().all())
-
-    def _step_unscaled(self, **kwargs) -> None:
-        # the parent's step would unscale a second time before clipping
-        if self.clip_grad_kwargs:
-            self._clip_grad()
-        self.loss_scaler.step(self.optimizer, **kwargs)
-        self.loss_scaler.update(self._scale_update_param)

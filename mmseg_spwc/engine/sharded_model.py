@@ -8,11 +8,8 @@ from mmengine.optim import OptimWrapper
 from torch import nn
 from torch.optim import Optimizer
 
-from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.registry import MODEL_WRAPPERS
 from mmseg_spwc.terminal import say
-
-from .optim import Consolidated
 
 
 @MODEL_WRAPPERS.register_module()
@@ -76,11 +73,6 @@ class ShardedModel(nn.Module):
     def _shard(self, optim_wrapper: OptimWrapper) -> nn.Module:
         from torch.distributed.device_mesh import init_device_mesh
         from torch.distributed.fsdp import fully_shard
-        if isinstance(optim_wrapper, Consolidated):
-            raise ConfigError(
-                'A method that penalises or projects weights needs them '
-                'whole: leave model_wrapper_cfg out, or choose a method '
-                'without consolidation.')
         say('The model is split over the processes: an interrupted step '
             'starts from its beginning.')
         device = next(self.module.parameters()).device.type

@@ -26,17 +26,8 @@ DEFAULT_NAME = 'visualizer'  # in the configs of all OpenMMLab projects
 OF_THE_RUN = (*KEYS, 'work_dir', 'load_from', 'resume', 'launcher',
               'experiment_name', 'runner_type')
 SHARDED = 'mmseg_spwc.ShardedModel'
-_PLAIN = dict(cuda='AmpOptimWrapper', cpu='mmseg_spwc.CpuAmpOptimWrapper')
-_CONSOLIDATED = dict(
-    cuda='mmseg_spwc.ConsolidatedAmpOptimWrapper',
-    cpu='mmseg_spwc.ConsolidatedCpuAmpOptimWrapper')
-# mixed-precision form of an optimiser wrapper, by device
-AMP_FORMS = {
-    'OptimWrapper': _PLAIN,
-    'mmseg_spwc.ConsolidatedOptimWrapper': _CONSOLIDATED,
-    **dict.fromkeys(_PLAIN.values(), _PLAIN),
-    **dict.fromkeys(_CONSOLIDATED.values(), _CONSOLIDATED),
-}
+# mixed-precision form of the optimiser wrapper, by device
+AMP_FORMS = dict(cuda='AmpOptimWrapper', cpu='mmseg_spwc.CpuAmpOptimWrapper')
 
 
 def scenario_of(cfg: Config) -> Scenario:
@@ -169,12 +160,12 @@ def _set_progress(out: Config, steps: list, step: int) -> None:
 def _use_mixed_precision(wrapper: Config) -> None:
     """Switch the optimiser wrapper to its mixed-precision form."""
     kind = wrapper.get('type', 'OptimWrapper')
-    if kind not in AMP_FORMS:
+    if kind not in ('OptimWrapper', *AMP_FORMS.values()):
         raise ConfigError(f'--amp does not know the wrapper {kind}; '
                           'choose its mixed-precision form in the '
                           'config.')
     place = 'cuda' if torch.cuda.is_available() else 'cpu'
-    wrapper.type = AMP_FORMS[kind][place]
+    wrapper.type = AMP_FORMS[place]
     if place == 'cuda':
         wrapper.setdefault('loss_scale', 'dynamic')
 

@@ -14,7 +14,7 @@ Scores = Sequence[float | None]
 
 
 @dataclass(frozen=True)
-class SelfPacedChoice:
+class SelfPacedChoice(SelfPacedWeights):
     """Which units are judged, by which of their scores, and how.
 
     A run weights a step by it, and a reader of the run's record learns from
@@ -23,25 +23,24 @@ class SelfPacedChoice:
     Args:
         unit: What is scored and weighted: ``class``, background included
             where there is one, or ``step``.
-        pace: From scores to weights.
         background: ``unit``, as in the paper: background is scored and
             weighted as any class. ``keep``: it is not a unit and has weight
             1.
     """
-    unit: str
-    pace: SelfPacedWeights
+    unit: str | None = None
     background: str = 'unit'
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name, known in (('unit', UNITS), ('background', BACKGROUNDS)):
             if getattr(self, name) not in known:
                 raise ValueError(
                     f'self_paced.{name} is {known[0]!r} or {known[1]!r}, '
                     f'not {getattr(self, name)!r}.')
 
-    def __call__(self,
-                 history: Sequence[Scores],
-                 now: Scores | None = None) -> PriorityWeights:
+    def decide(self,
+               history: Sequence[Scores],
+               now: Scores | None = None) -> PriorityWeights:
         """Decide the weights of the step after those in ``history``.
 
         Args:
@@ -58,23 +57,17 @@ class SelfPacedChoice:
         now = list(last if now is None else now)[:len(last)]
         before = len(history[-2]) if len(history) > 1 else 0
         psi = [None, *now[1:]] if self.background == 'keep' else now
-        return self.pace(
-            psi, step=len(history), best=best_of([*history, now]),
-            newest=len(last) - before)
+        return self(psi, step=len(history), best=best_of([*history, now]),
+                    newest=len(last) - before)
 
     @classmethod
     def from_dict(cls, data: Mapping) -> 'SelfPacedChoice':
-        """Build it from one flat dict: config options, or a record's."""
-        options = _map_numbers(data, _number)
-        unit = options.pop('unit', None)
-        background = options.pop('background', 'unit')
-        return cls(unit, SelfPacedWeights(**options), background)
+        """Build it from config options, or from a record's."""
+        return cls(**_map_numbers(data, _number))
 
     def to_dict(self) -> dict:
         """All options as plain data for JSON, infinity as a text."""
-        options = dict(asdict(self.pace), unit=self.unit,
-                       background=self.background)
-        given = {k: v for k, v in options.items() if v is not None}
+        given = {k: v for k, v in asdict(self).items() if v is not None}
         return _map_numbers(given, _text)
 
 

@@ -75,25 +75,10 @@ class PriorityWeights:
         return int((self.v > 0).sum())
 
 
-def normalise_none(v: Tensor) -> Tensor:
-    """Leave the weights as they are."""
-    return v
-
-
-def normalise_sum(v: Tensor) -> Tensor:
-    """Scale to a total of one per unit, the strength of plain EWC."""
-    return v * (v.numel() / v.sum()) if v.sum() > 0 else v
-
-
-def normalise_max(v: Tensor) -> Tensor:
-    """Scale so that the largest weight is 1."""
-    return v / v.max() if v.sum() > 0 else v
-
-
 NORMALISERS: dict[str | None, Callable[[Tensor], Tensor]] = {
-    None: normalise_none,
-    'sum': normalise_sum,
-    'max': normalise_max,
+    None: lambda v: v,
+    'sum': lambda v: v * (v.numel() / v.sum()) if v.sum() > 0 else v,
+    'max': lambda v: v / v.max() if v.sum() > 0 else v,
 }
 
 

@@ -14,13 +14,12 @@ from mmengine.registry import init_default_scope
 from mmseg_spwc.cli import MIM
 from mmseg_spwc.engine.launch import load_config
 from mmseg_spwc.engine.open_record import PLACES, config_hash
-from mmseg_spwc.engine.optim import Consolidated
 from mmseg_spwc.engine.preflight import check_start_files, plan_steps
 from mmseg_spwc.engine.sequence import ContinualRunner
 from mmseg_spwc.engine.step_config import checkpoint_path, step_config
 from mmseg_spwc.errors import ConfigError, input_errors
 from mmseg_spwc.record import FILE_NAME, Record
-from mmseg_spwc.registry import HOOKS, OPTIM_WRAPPERS
+from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.utils.files import write_text
 
 from .plan import Trial
@@ -103,7 +102,7 @@ def first_step_key(cfg: Config) -> str | None:
     Two trials with equal keys train the same weights at step 0: the configs
     of that step are equal but for places, for what later steps of the
     scenario hold, and for hooks that only measure when a step is done
-    (``trains_first_step = False``) with the optimiser wrapper they need.
+    (``trains_first_step = False``).
 
     Returns:
         str | None: 12 hex digits; None if step 0 is not trained at all, or
@@ -120,8 +119,6 @@ def first_step_key(cfg: Config) -> str | None:
         step['custom_hooks'] = [
             hook for hook in step['custom_hooks'] if _trains(hook)
         ]
-    wrapper = step['optim_wrapper']
-    wrapper['type'] = _without_penalty(wrapper.get('type', 'OptimWrapper'))
     facts = {k: v for k, v in step.items() if k not in PLACES}
     facts = _replace(facts, runner.scenario.to_dict(),
                      runner.scenario.base_hash)
@@ -133,12 +130,6 @@ def _trains(hook: Mapping) -> bool:
     """Whether a hook takes part in the training of step 0."""
     hook = {k: v for k, v in hook.items() if k != 'priority'}
     return getattr(HOOKS.build(hook), 'trains_first_step', True)
-
-
-def _without_penalty(kind: str) -> str:
-    """The optimiser wrapper that does the same where nothing is held."""
-    return next(base for base in OPTIM_WRAPPERS.get(kind).__mro__
-                if not issubclass(base, Consolidated)).__name__
 
 
 def _replace(value: object, old: object, new: object) -> object:

@@ -83,7 +83,7 @@ def next_weights(record: Record, step: int) -> list[tuple[str, float]] | None:
     if not all(kpis):
         return None
     choice = SelfPacedChoice.from_dict(entry['self_paced'])
-    weights = choice([kpi[choice.unit] for kpi in kpis]).v.tolist()
+    weights = choice.decide([kpi[choice.unit] for kpi in kpis]).v.tolist()
     return list(zip(unit_names(record, choice.unit, len(weights)), weights,
                     strict=True))
 

@@ -58,8 +58,7 @@ def scaler_without_gpu(monkeypatch):
     """Loss scaling as on a GPU, but nothing in half precision."""
     patch = functools.partial(monkeypatch.setattr, amp_optimizer_wrapper)
     patch('is_cuda_available', lambda: True)
-    for forms in AMP_FORMS.values():
-        monkeypatch.setitem(forms, 'cpu', forms['cuda'])
+    monkeypatch.setitem(AMP_FORMS, 'cpu', AMP_FORMS['cuda'])
     patch('GradScaler', functools.partial(torch.amp.GradScaler, 'cpu'))
     monkeypatch.setattr(mmengine.runner.amp, 'autocast',
                         lambda **kwargs: contextlib.nullcontext())

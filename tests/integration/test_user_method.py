@@ -47,10 +47,10 @@ method = dict(
 # an importance of one's own is in docs/extend.md; beside it:
 PENALTY = '''
 from mmseg_spwc.consolidation import GradientUpdate, LastForm
-from mmseg_spwc.registry import PENALTY_FORMS, PENALTY_UPDATES
+from mmseg_spwc.registry import TASK_UTILS
 
 
-@PENALTY_FORMS.register_module()
+@TASK_UTILS.register_module()
 class ScaledForm(LastForm):
 
     def __init__(self, factor):
@@ -61,7 +61,7 @@ class ScaledForm(LastForm):
         return super().__call__(store, weights, prepare)
 
 
-@PENALTY_UPDATES.register_module()
+@TASK_UTILS.register_module()
 class LoudUpdate(GradientUpdate):
 
     def before_update(self, params):
@@ -75,7 +75,6 @@ custom_imports = dict(imports=['mmseg_spwc', 'my_method'])
 method = dict(
     name='Mine',
     every=dict(
-        optim_wrapper=dict(type='mmseg_spwc.ConsolidatedOptimWrapper'),
         hooks=dict(
             consolidation=dict(
                 type='mmseg_spwc.ConsolidationHook',

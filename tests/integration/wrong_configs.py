@@ -146,8 +146,6 @@ CONFIGS = [Row(*row) for row in (
     ('unknown update', spwc(update='epoch'), "update is 'step', dict"),
     ('update is a number', spwc(update=3),
      'self_paced.update is 3: give a text or a dict'),
-    ('old word for update', spwc(update='task'),
-     "'task' is now called 'step'"),
     ('background where there is none', spwc(background='keep'),
      'needs .*a scenario with a background'),
     ('spWC without held-out images', method_with(SPWC, **{
@@ -171,24 +169,14 @@ CONFIGS = [Row(*row) for row in (
      "ConsolidationHook.strength is 'big': give a number"),
     ('unknown penalty form', consolidation(form='tasks'),
      "form is one of last, online, per_step, not 'tasks'"),
-    ('old penalty form', consolidation(form='task'),
-     "form 'task' is written 'per_step' now"),
-    ('old place of the decay', consolidation(decay=.5),
-     r"decay is written form=dict\(type='online', decay=0.5\) now"),
+    ('wrong place of the decay', consolidation(decay=.5), "'decay'"),
     ('unknown penalty update', consolidation(update='newton'),
      "update is one of .*, not 'newton'"),
     ('unknown importance', consolidation(importance=dict(type='fischer')),
      "one of .*FisherImportance, .*, not 'fischer'"),
-    ('old importance', consolidation(importance=dict(
-        _delete_=True, type='mas')),
-     "'mas' is written 'mmseg_spwc.MASImportance' now"),
     ('unknown labels of the Fisher information', consolidation(
         importance=dict(labels='all')),
      "one of sample, exact, empirical, max, not 'all'"),
-    ('optimiser wrapper that cannot consolidate', lambda case: train(
-        case.digits('ewc', **{
-            'method.every.optim_wrapper.type': 'OptimWrapper'}), begins=True),
-     "cannot consolidate: set optim_wrapper.type='mmseg_spwc.Consol"),
     ('unknown optimiser', digits_with(**{
         'optim_wrapper.optimizer.type': 'SGDD'}), "no optimiser 'SGDD': use"),
     ('unknown option of the optimiser', digits_with(**{

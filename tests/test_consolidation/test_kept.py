@@ -9,9 +9,9 @@ from mmseg_spwc.consolidation import (
     EMAImportance,
     QuadraticPenalty,
     StepStore,
-    kept,
+    forms,
 )
-from mmseg_spwc.registry import PENALTY_FORMS
+from mmseg_spwc.registry import build_part
 
 ONLINE = dict(type='online', decay=.7)
 
@@ -27,7 +27,7 @@ class WatchedStore(StepStore):
 
 @pytest.fixture
 def store(tmp_path, monkeypatch):
-    monkeypatch.setattr(kept, 'EVERY', 3)
+    monkeypatch.setattr(forms, 'EVERY', 3)
     store = WatchedStore(tmp_path)
     for step in range(8):
         store.save(step, *make_task(step))
@@ -37,7 +37,7 @@ def store(tmp_path, monkeypatch):
 
 def build(store, weights, form='per_step', prepare=dict):
     store.read.clear()
-    return PENALTY_FORMS.build(form)(store, weights, prepare)
+    return build_part(form, 'form', object)(store, weights, prepare)
 
 
 def even(count, weight=.5):
@@ -53,7 +53,7 @@ def test_going_on_is_the_same_bit_for_bit(store, form):
     assert read == [[0], [0, 1], [0, 1, 2], [3], [3, 4], [3, 4, 5], [6],
                     [6, 7]]
     fresh = QuadraticPenalty()
-    PENALTY_FORMS.build(form).extend(fresh, store, even(8), dict)
+    build_part(form, 'form', object).extend(fresh, store, even(8), dict)
     state, wanted = penalty.state_dict(), fresh.state_dict()
     assert state.pop('constant') == pytest.approx(
         wanted.pop('constant').item(), rel=1e-14)

@@ -4,8 +4,12 @@ import torch.nn.functional as F
 from torch import nn
 
 from mmseg_spwc.consolidation import mas_importance
-from mmseg_spwc.consolidation.gradient_sums import ABSOLUTE, SQUARE, chunks
-from mmseg_spwc.consolidation.per_sample import PerSampleGradients
+from mmseg_spwc.consolidation.per_sample import (
+    ABSOLUTE,
+    SQUARE,
+    PerSampleGradients,
+    chunks,
+)
 
 # torch's remark that an operation has no batching rule of its own
 pytestmark = pytest.mark.filterwarnings('ignore:There is a performance drop')

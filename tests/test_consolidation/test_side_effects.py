@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from mmseg_spwc.consolidation import fisher_diagonal, mas_importance
-from mmseg_spwc.consolidation.sample_mean import no_side_effects
+from mmseg_spwc.consolidation.importance import no_side_effects
 
 
 def make_model():

@@ -185,10 +185,3 @@ def test_missing_and_foreign_bits_are_explained(runner_of, tmp_path):
     (tmp_path / 'consolidation' / 'bits_00.safetensors').write_bytes(b'?')
     with pytest.raises(ConfigError, match='is broken'):
         begin(runner_of(1))
-
-
-def test_other_optimiser_wrappers_are_refused(runner_of):
-    runner = runner_of(0, **{'method.every.optim_wrapper.type':
-                             'OptimWrapper'})
-    with pytest.raises(ConfigError, match='ConsolidatedOptimWrapper'):
-        runner.train()

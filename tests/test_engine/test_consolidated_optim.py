@@ -1,20 +1,18 @@
 """A penalty inside the optimiser step, against autograd by hand."""
 import copy
 import functools
+from types import SimpleNamespace
 
 import pytest
 import torch
-from mmengine.optim import OptimWrapper
+from mmengine.optim import AmpOptimWrapper, OptimWrapper, OptimWrapperDict
 from mmengine.optim.optimizer import amp_optimizer_wrapper
 from torch import nn
 
 from mmseg_spwc.consolidation import QuadraticPenalty
-from mmseg_spwc.engine.optim import (
-    ConsolidatedAmpOptimWrapper,
-    ConsolidatedCpuAmpOptimWrapper,
-    ConsolidatedOptimWrapper,
-)
-from mmseg_spwc.registry import PENALTY_UPDATES
+from mmseg_spwc.engine.optim import CpuAmpOptimWrapper, consolidated
+from mmseg_spwc.errors import ConfigError
+from mmseg_spwc.registry import build_part
 
 LR = 0.1
 
@@ -47,7 +45,11 @@ def loss_of(model, data):
     return nn.functional.cross_entropy(model(data[0]), data[1])
 
 
-def held(model, tasks, cls=ConsolidatedOptimWrapper, update='gradient',
+def consolidate(model, wrapper):
+    return consolidated(SimpleNamespace(model=model, optim_wrapper=wrapper))
+
+
+def held(model, tasks, cls=OptimWrapper, update='gradient',
          optimizer=None, **options):
     optimizer = optimizer or torch.optim.SGD(
         model.parameters(), LR, momentum=0.9)
@@ -55,9 +57,9 @@ def held(model, tasks, cls=ConsolidatedOptimWrapper, update='gradient',
     penalty = QuadraticPenalty()
     for task in tasks:
         penalty.add(*task)
-    kind = PENALTY_UPDATES.build(update)
+    kind = build_part(update, 'update', object)
     kind.attach(penalty, optimizer)
-    wrapper.hold(dict(model.named_parameters()), kind)
+    consolidate(model, wrapper).hold(dict(model.named_parameters()), kind)
     return wrapper
 
 
@@ -172,7 +174,8 @@ def test_observer_sees_the_losses_gradient_and_the_whole_change(
         model, tasks, update):
     wrapper, watch = held(model, tasks, update=update), Watch()
     before = copy.deepcopy(model)
-    wrapper.observe(dict(model.named_parameters()), watch)
+    consolidate(model, wrapper).observe(
+        dict(model.named_parameters()), watch)
     wrapper.update_params(loss_of(model, batch(0)))
     loss_of(before, batch(0)).backward()
     for name, param in before.named_parameters():
@@ -183,17 +186,18 @@ def test_observer_sees_the_losses_gradient_and_the_whole_change(
 
 def test_without_penalty_it_is_the_ordinary_wrapper(model):
     other = copy.deepcopy(model)
-    for net, cls in ((model, ConsolidatedOptimWrapper),
-                     (other, OptimWrapper)):
-        wrapper = cls(torch.optim.SGD(net.parameters(), LR),
-                      clip_grad=dict(max_norm=0.1))
+    for net in (model, other):
+        wrapper = OptimWrapper(torch.optim.SGD(net.parameters(), LR),
+                               clip_grad=dict(max_norm=0.1))
+        if net is model:
+            consolidate(net, wrapper)
         wrapper.update_params(loss_of(net, batch(0)))
     assert close(model, other, rtol=0, atol=0)
 
 
 def test_cpu_amp_runs_in_bfloat16_and_injects_in_float32(model, tasks):
     other = copy.deepcopy(model)
-    wrapper = held(model, tasks, ConsolidatedCpuAmpOptimWrapper)
+    wrapper = held(model, tasks, CpuAmpOptimWrapper)
     with wrapper.optim_context(model):
         assert model(batch(0)[0]).dtype == torch.bfloat16
         loss = loss_of(model, batch(0))
@@ -217,7 +221,7 @@ def pretend_accelerator(monkeypatch):
 def test_amp_unscales_once_before_the_penalty(pretend_accelerator, model,
                                               tasks, clip):
     other = copy.deepcopy(model)
-    wrapper = held(model, tasks, ConsolidatedAmpOptimWrapper,
+    wrapper = held(model, tasks, AmpOptimWrapper,
                    loss_scale=1024., clip_grad=copy.copy(clip))
     plain = held(other, tasks, clip_grad=copy.copy(clip))
     for seed in range(3):
@@ -230,10 +234,40 @@ def test_amp_unscales_once_before_the_penalty(pretend_accelerator, model,
 def test_amp_overflow_skips_everything(pretend_accelerator, model, tasks,
                                        update):
     before, watch = copy.deepcopy(model), Watch()
-    wrapper = held(model, tasks, ConsolidatedAmpOptimWrapper, update)
-    wrapper.observe(dict(model.named_parameters()), watch)
+    wrapper = held(model, tasks, AmpOptimWrapper, update)
+    consolidate(model, wrapper).observe(
+        dict(model.named_parameters()), watch)
     scale = wrapper.loss_scaler.get_scale()
     wrapper.update_params(loss_of(model, batch(0)) * float('inf'))
     assert close(model, before, rtol=0, atol=0)
     assert not hasattr(watch, 'grads')
     assert wrapper.loss_scaler.get_scale() == scale / 2
+
+
+@pytest.mark.parametrize('overflow', [False, True])
+@pytest.mark.parametrize('clip', [None, dict(max_norm=0.05)])
+def test_a_fused_optimiser_gets_unscaled_gradients(
+        pretend_accelerator, model, tasks, clip, overflow):
+    """It unscales in its own step, where a penalty would be too late."""
+    other, watch = copy.deepcopy(model), Watch()
+    sgd = torch.optim.SGD(model.parameters(), LR, momentum=0.9, fused=True)
+    wrapper = held(model, tasks, AmpOptimWrapper, optimizer=sgd,
+                   loss_scale=1024., clip_grad=copy.copy(clip))
+    plain = held(other, tasks, clip_grad=copy.copy(clip))
+    consolidate(model, wrapper).observe(dict(model.named_parameters()), watch)
+    for seed in range(3):
+        wrapper.update_params(loss_of(model, batch(seed)))
+        plain.update_params(loss_of(other, batch(seed)))
+    assert close(model, other, rtol=1e-5, atol=1e-6)
+    if overflow:
+        del watch.grads
+        wrapper.update_params(loss_of(model, batch(3)) * float('inf'))
+        assert close(model, other, rtol=1e-5, atol=1e-6)
+        assert not hasattr(watch, 'grads')
+
+
+def test_several_optimisers_cannot_consolidate(model):
+    wrapper = OptimWrapperDict(
+        all=OptimWrapper(torch.optim.SGD(model.parameters(), LR)))
+    with pytest.raises(ConfigError, match='OptimWrapperDict cannot consol'):
+        consolidate(model, wrapper)

@@ -10,22 +10,20 @@ def wrapper(cfg, step):
     return step_config(cfg, scenario_of(cfg), step).optim_wrapper
 
 
-@pytest.mark.parametrize('cuda, plain, ours', [
-    (True, 'AmpOptimWrapper', 'mmseg_spwc.ConsolidatedAmpOptimWrapper'),
-    (False, 'mmseg_spwc.CpuAmpOptimWrapper',
-     'mmseg_spwc.ConsolidatedCpuAmpOptimWrapper')])
+@pytest.mark.parametrize('cuda, form', [
+    (True, 'AmpOptimWrapper'), (False, 'mmseg_spwc.CpuAmpOptimWrapper')])
 def test_amp_switches_the_methods_wrapper_too(
-        monkeypatch, tiny_config, cuda, plain, ours):
+        monkeypatch, tiny_config, cuda, form):
     monkeypatch.setattr(torch.cuda, 'is_available', lambda: cuda)
     cfg = tiny_config()
     cfg.amp = True
     cfg.optim_wrapper.pop('type', None)
-    kind = dict(by_scenario={'default': 'mmseg_spwc.ConsolidatedOptimWrapper'})
+    kind = dict(by_scenario={'default': 'OptimWrapper'})
     cfg.merge_from_dict(dict(
         schedule=dict(later=dict(optim_wrapper=dict(optimizer=dict(lr=1)))),
         method=dict(step_1=dict(optim_wrapper=dict(type=kind)),
-                    step_2=dict(optim_wrapper=dict(type=ours)))))
-    assert [wrapper(cfg, s).type for s in range(3)] == [plain, ours, ours]
+                    step_2=dict(optim_wrapper=dict(type=form)))))
+    assert [wrapper(cfg, s).type for s in range(3)] == [form] * 3
     assert wrapper(cfg, 0).get('loss_scale') == ('dynamic' if cuda else None)
     cfg.merge_from_dict({'method.step_1.optim_wrapper.type': 'Other'})
     with pytest.raises(ConfigError, match='wrapper Other'):

@@ -1,8 +1,10 @@
 """How the weights reach those who take them, and what is logged."""
+from types import SimpleNamespace
+
 import pytest
 import torch
 
-from mmseg_spwc.engine.hooks import SelfPacedHook
+from mmseg_spwc.engine.hooks import SelfPacedHook, self_paced_hook
 from mmseg_spwc.engine.hooks.self_paced_hook import (
     choice_of,
     priority_takers,
@@ -19,6 +21,11 @@ HISTORY = [[.9, .4, .8], [.98, .5, .8, .6]]  # background first
 def hook(step=2, unit='class', **options):
     options = options or dict(rule='spwc', k=2)
     return SelfPacedHook(step, SCENARIO, 'none/record.json', unit, **options)
+
+
+def apply(hook, runner, history):
+    hook._history = history
+    hook._apply(runner, history[-1])
 
 
 def test_paper_example_of_the_sheet():
@@ -72,15 +79,15 @@ class Listener:
 
 def test_the_model_gets_the_weights_of_its_classes():
     runner = Listener()
-    hook()._apply(runner, HISTORY, HISTORY[-1])
+    apply(hook(), runner, HISTORY)
     expected = priority_weights(HISTORY[-1], k=2).tolist()
     assert runner.model.v == runner.priority['v'] == expected
 
 
 def test_weights_of_steps_are_told_of_their_classes():
     runner = Listener()
-    hook(unit='step', rule='linear', mu=1.)._apply(
-        runner, [[.5], [.25, .75]], [.25, .75])
+    apply(hook(unit='step', rule='linear', mu=1.), runner,
+          [[.5], [.25, .75]])
     first, second = runner.priority['v']
     assert runner.visualizer.scalars['spwc/v.step_1'] == second
     assert runner.model.v == [first] * 3 + [second]
@@ -89,10 +96,38 @@ def test_weights_of_steps_are_told_of_their_classes():
 def test_penalties_come_first_and_get_the_means_of_their_steps():
     penalty, model = Taker(), Taker('class')
     runner = Listener([object(), penalty], model)
-    hook(rule='linear', mu=1.)._apply(runner, HISTORY, HISTORY[-1])
+    apply(hook(rule='linear', mu=1.), runner, HISTORY)
     v = runner.priority['v']
     assert penalty.v == pytest.approx([sum(v[:3]) / 3, v[3]])
     assert not hasattr(model, 'v')
+
+
+def test_the_record_is_read_once_a_step(monkeypatch):
+    """However often the weights are renewed, its history is the same."""
+    reads, now = [], [.9, .5, .1, .7]
+
+    def read(path):
+        reads.append(path)
+        return SimpleNamespace(step=lambda s: dict(
+            kpi=dict(**{'class': HISTORY[s]})))
+
+    monkeypatch.setattr(self_paced_hook.Record, 'read', read)
+    monkeypatch.setattr(
+        self_paced_hook, 'problem_of', lambda scenario: SimpleNamespace(
+            kpi=lambda *_: {'class': now}))
+    runner = Listener([Taker('class')])
+    runner.val_loop = SimpleNamespace(run=dict)
+    paced = hook(k=2, relative=True, update=dict(iters=1))
+    paced.before_train(runner)
+    first = runner.priority['psi']
+    for _ in range(3):
+        paced.after_train_iter(runner, 0)
+    assert len(reads) == 1
+    best = [max(x) for x in zip([*HISTORY[0], 0], HISTORY[1], now,
+                                strict=True)]
+    assert runner.priority['psi'] == pytest.approx(
+        [x / y for x, y in zip(now, best, strict=True)])
+    assert first != runner.priority['psi']
 
 
 def test_takers_are_found_as_objects_and_as_classes():
@@ -109,7 +144,7 @@ def test_takers_are_found_as_objects_and_as_classes():
 
 def test_log_tells_scores_and_weights():
     runner = Listener()
-    hook(background='keep', k=2)._apply(runner, HISTORY, HISTORY[-1])
+    apply(hook(background='keep', k=2), runner, HISTORY)
     assert runner.priority['psi'] == [None, .5, .8, .6]
     assert runner.priority['v'][0] == 1 and runner.priority['eta'][0] is None
     scalars = runner.visualizer.scalars
@@ -150,7 +185,6 @@ def test_background_is_kept_only_where_there_is_one(options, scenario,
     (dict(background='drop', k=2), 'background'),
     (dict(update='sometimes', k=2), 'update'),
     (dict(update=dict(days=2), k=2), 'update'),
-    (dict(update='task', k=2), "'task' is now called 'step'"),
     (dict(rule='spwc'), 'mu|k'),
     (dict(rule='spwc', k=2, mu=1.), 'mu|k'),
     (dict(rule='sbwc', k=2), 'spwc'),

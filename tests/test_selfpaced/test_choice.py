@@ -18,7 +18,7 @@ from mmseg_spwc.selfpaced.choice import best_of
 
 def choice(unit='class', background='unit', **options):
     return SelfPacedChoice(
-        unit, SelfPacedWeights(**(options or dict(k=2))), background)
+        unit=unit, background=background, **(options or dict(k=2))).decide
 
 
 scores = st.none() | st.floats(0, 1)

@@ -27,7 +27,6 @@ def parse_args() -> argparse.Namespace:
 
 def main() -> int:
     args = parse_args()
-    import mmseg_spwc  # noqa: F401
     from mmseg_spwc.apis.grad_cam import cam_rows
     from mmseg_spwc.errors import user_errors
     from mmseg_spwc.visualization.figures import save

@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-import mmseg_spwc  # noqa: F401
 from mmseg_spwc.datasets.images import CifarImages, TinyImageNet
 
 SOURCES = dict(cifar100=CifarImages, tiny_imagenet=TinyImageNet)

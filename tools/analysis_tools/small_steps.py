@@ -175,7 +175,7 @@ class Sequence:
     def _train_step(self, new: int, history: list) -> Tensor | None:
         """Learn a class; return the priorities that it ended with."""
         options, old = self.options, self.net
-        v = self.choice(history).v if self.choice else None
+        v = self.choice.decide(history).v if self.choice else None
         self.steps.append(1)
         self.net = self._grow()
         self.net.load_state_dict(old.state_dict(), strict=False)
@@ -191,7 +191,7 @@ class Sequence:
                 self._batches(len(images), iterations)):
             if self.choice and self.update and number and (
                     number % self.update == 0):
-                v = self.choice(history, self.score(self.held)).v
+                v = self.choice.decide(history, self.score(self.held)).v
             features, labels = self._flipped(images[chosen], new)
             loss = self._loss(features, labels, old, v)
             optimizer.zero_grad()

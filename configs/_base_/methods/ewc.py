@@ -10,7 +10,6 @@ method = dict(
         model=dict(
             losses=dict(
                 pixel=dict(type='mmseg_spwc.PixelCrossEntropyLoss'))),
-        optim_wrapper=dict(type='mmseg_spwc.ConsolidatedOptimWrapper'),
         hooks=dict(
             consolidation=dict(
                 type='mmseg_spwc.ConsolidationHook',

@@ -17,8 +17,8 @@ from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 from mmseg_spwc.utils.files import write_safetensors
 
+from ..optim import consolidated
 from ..step_data import check_samples, measure, trained_params
-from .consolidation_hook import consolidated
 from .step_transition_hook import step_of
 
 
@@ -68,13 +68,13 @@ class BitPreservingHook(Hook):
             self.bits.initialise_(params)
             for param in params.values():
                 broadcast(param.data)
-        consolidated(runner.optim_wrapper).observe(params, self)
+        consolidated(runner).observe(params, self)
 
     def before_update(self, params: dict[str, Tensor]) -> None:
         pass
 
     def after_update(self, params: dict[str, Tensor]) -> None:
-        """Called by the optimiser wrapper after every update."""
+        """Called after every update of the optimiser."""
         self.bits.project_(params)
 
     def after_train(self, runner) -> None:

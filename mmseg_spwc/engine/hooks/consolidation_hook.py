@@ -1,6 +1,7 @@
 """Keeps what each step has learnt, and holds later steps to it."""
 import math
 from collections.abc import Sequence
+from functools import partial
 from numbers import Real
 from pathlib import Path
 
@@ -9,23 +10,39 @@ from mmengine.hooks import Hook, LoggerHook
 from mmengine.logging import print_log
 from torch import Tensor, nn
 
-from mmseg_spwc.consolidation import QuadraticPenalty, StepStore
+from mmseg_spwc.consolidation import (
+    EMAImportance,
+    FisherImportance,
+    GradientUpdate,
+    Importance,
+    LastForm,
+    MASImportance,
+    OnlineForm,
+    PerStepForm,
+    ProximalUpdate,
+    QuadraticPenalty,
+    SIImportance,
+    StepStore,
+)
 from mmseg_spwc.consolidation.store import FOLDER
 from mmseg_spwc.errors import ConfigError, input_errors
-from mmseg_spwc.registry import (
-    HOOKS,
-    IMPORTANCES,
-    PENALTY_FORMS,
-    PENALTY_UPDATES,
-)
+from mmseg_spwc.registry import HOOKS, TASK_UTILS, build_part
 from mmseg_spwc.utils.distributed import from_first_rank, unwrap
+from mmseg_spwc.utils.files import write_safetensors
 
-from ..optim import Consolidated
+from ..optim import Consolidated, consolidated
 from ..safety.agreement import check_agreement
 from ..step_data import check_samples, measure, trained_params
 from .step_transition_hook import step_of
 
 KEY = 'mmseg_spwc_consolidation'
+
+for part in FisherImportance, MASImportance, SIImportance, EMAImportance:
+    TASK_UTILS.register_module(module=part)
+for name, part in dict(
+        per_step=PerStepForm, online=OnlineForm, last=LastForm,
+        gradient=GradientUpdate, proximal=ProximalUpdate).items():
+    TASK_UTILS.register_module(name=name, module=part)
 
 
 @HOOKS.register_module()
@@ -40,24 +57,24 @@ class ConsolidationHook(Hook):
         \lambda \sum_t v_t \sum_i \Gamma_{t,i} (\theta_i -
         \theta^*_{t,i})^2,
 
-    halved if ``half``, which a :class:`Consolidated` optimiser wrapper
-    applies. Its value is logged as ``penalty``. The priorities v are 1 unless
-    :meth:`set_priorities` says otherwise, as spWC does.
+    halved if ``half``, see :class:`Consolidated`. Its value is logged as
+    ``penalty``. The priorities v are 1 unless :meth:`set_priorities` says
+    otherwise, as spWC does.
 
     Args:
-        importance (str | dict): What an ``IMPORTANCES`` registry builds:
-            ``type='mmseg_spwc.FisherImportance'``, ``MASImportance``,
-            ``SIImportance``, ``EMAImportance`` or your own
-            :class:`~mmseg_spwc.consolidation.Importance`, and its arguments.
+        importance (str | dict): ``type='mmseg_spwc.FisherImportance'``,
+            ``MASImportance``, ``SIImportance``, ``EMAImportance`` or your
+            own :class:`~mmseg_spwc.consolidation.Importance`, registered in
+            ``TASK_UTILS``, and its arguments.
         strength (float): :math:`\lambda`.
         half (bool): Whether the penalty has the factor 1/2. Defaults to
             True.
         form (str | dict): ``'per_step'``, every step around its own anchor;
             ``'online'``, importances added up around the newest anchor, or
             ``dict(type='online', decay=0.9)``; ``'last'``, the newest step
-            alone; or your own of ``PENALTY_FORMS``. Defaults to 'per_step'.
+            alone; or your own of ``TASK_UTILS``. Defaults to 'per_step'.
         update (str | dict): ``'gradient'``; ``'proximal'``, which is stable
-            for any strength; or your own of ``PENALTY_UPDATES``. Defaults to
+            for any strength; or your own of ``TASK_UTILS``. Defaults to
             'gradient'.
         n_samples (int, optional): Measure on this many images at most.
         exclude (Sequence[str]): Leave out parameters whose name contains one
@@ -67,7 +84,6 @@ class ConsolidationHook(Hook):
             ``consolidation`` beside the folders of the steps.
         importance_dtype (str): ``'bfloat16'`` stores importances in half
             the space, rounded to 8 bits. Defaults to 'float32'.
-        decay: Given to ``form`` now; a value here is refused.
     """
 
     # after the self-paced hook (HIGH), before the LoggerHook
@@ -84,29 +100,26 @@ class ConsolidationHook(Hook):
                  exclude: Sequence[str] = (),
                  step: int | None = None,
                  store: str | None = None,
-                 importance_dtype: str = 'float32',
-                 decay: None = None) -> None:
-        if decay is not None:
-            raise ValueError('consolidation.decay is written form=dict('
-                             f"type='online', decay={decay!r}) now: change "
-                             'the config.')
+                 importance_dtype: str = 'float32') -> None:
         if not isinstance(strength, Real) or not 0 <= strength < math.inf:
             raise ValueError('consolidation.strength must be finite and not '
                              f'negative, got {strength!r}.')
         check_samples(n_samples)
-        self.importance = IMPORTANCES.build(importance)
-        self.form = PENALTY_FORMS.build(form)
-        self.update = PENALTY_UPDATES.build(update)
+        self.importance = build_part(importance, 'importance', Importance)
+        self.form = build_part(form, 'penalty form', PerStepForm)
+        self.update = build_part(update, 'penalty update', GradientUpdate)
         self.strength = strength
         self.half = half
         self.n_samples = n_samples
         self.exclude = tuple(exclude)
         self.step = step
-        self.store = StepStore(store or FOLDER, importance_dtype)
+        self.store = StepStore(
+            store or FOLDER, importance_dtype,
+            write=partial(from_first_rank, write_safetensors))
         self._has_place = store is not None
         self.penalty: QuadraticPenalty | None = None
         self._priorities: list | None = None
-        self._optim_wrapper: Consolidated | None = None
+        self._updates: Consolidated | None = None
         self._model: nn.Module | None = None
         self._loaded: dict = {}
 
@@ -118,7 +131,7 @@ class ConsolidationHook(Hook):
     def set_priorities(self, v: Sequence[float]) -> None:
         """Weight the penalty of every earlier step, from now on."""
         self._priorities = list(v)
-        if self._optim_wrapper is not None:
+        if self._updates is not None:
             self._hold()
 
     def before_train(self, runner) -> None:
@@ -131,8 +144,8 @@ class ConsolidationHook(Hook):
             device = next(iter(params.values())).device
             self.importance.load_state_dict(
                 {name: t.to(device) for name, t in self._loaded.items()})
-        self._optim_wrapper = consolidated(runner.optim_wrapper)
-        self._optim_wrapper.observe(params, self.importance)
+        self._updates = consolidated(runner)
+        self._updates.observe(params, self.importance)
         if self.step > 0:
             self._hold()
 
@@ -155,7 +168,7 @@ class ConsolidationHook(Hook):
     def after_train(self, runner) -> None:
         """Measure and store; a repetition overwrites it with the same."""
         self._find_place(runner)
-        if self.importance.along_the_path and self._optim_wrapper is None:
+        if self.importance.along_the_path and self._updates is None:
             raise ConfigError(
                 'This importance is gathered while a step is trained, so '
                 'step 0 cannot be taken from start_from: train it with this '
@@ -166,7 +179,7 @@ class ConsolidationHook(Hook):
                               self.step, self.n_samples)
         check_agreement(f'about the importances of step {self.step}',
                         importances=importances)
-        from_first_rank(self.store.save, self.step, importances, params)
+        self.store.save(self.step, importances, params)
         runner.message_hub.update_info('consolidation', self._kept())
 
     def _find_place(self, runner) -> None:
@@ -212,9 +225,9 @@ class ConsolidationHook(Hook):
                                  self.importance.prepare)
         with input_errors(f'importances in {self.store.directory}'):
             self.penalty.check(dict(self._model.named_parameters()))
-        self.update.attach(self.penalty, self._optim_wrapper.optimizer)
+        self.update.attach(self.penalty, self._updates.optimizer)
         self._warn_of_divergence()
-        self._optim_wrapper.hold(self._params(), self.update)
+        self._updates.hold(self._params(), self.update)
 
     def _warn_of_divergence(self) -> None:
         factor = self.update.largest_safe_factor()
@@ -224,15 +237,6 @@ class ConsolidationHook(Hook):
                 f'diverge: use a strength below {factor * self.strength:.3g},'
                 " a smaller lr, or update='proximal'.",
                 'current', level=30)
-
-
-def consolidated(optim_wrapper) -> Consolidated:
-    """Return the optimiser wrapper, if it lets others take part."""
-    if not isinstance(optim_wrapper, Consolidated):
-        raise ConfigError(
-            f'A {type(optim_wrapper).__name__} cannot consolidate: set '
-            "optim_wrapper.type='mmseg_spwc.ConsolidatedOptimWrapper'.")
-    return optim_wrapper
 
 
 def _is_logged(hook: Hook, runner, batch_idx: int) -> bool:

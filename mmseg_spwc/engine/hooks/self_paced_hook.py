@@ -72,6 +72,7 @@ class SelfPacedHook(Hook):
         self.update = _interval(update)
         self.choice = SelfPacedChoice.from_dict(
             dict(options, unit=unit, background=background))
+        self._history: list = []  # scores after every earlier step
         if unit == 'class' and self.scenario.problem == 'classification':
             raise ValueError('Tasks are scored as a whole: set '
                              "self_paced.unit='step' or leave it out.")
@@ -88,11 +89,15 @@ class SelfPacedHook(Hook):
         if model in priority_takers(runner.hooks, model):
             # it tells which pixels are of which old class
             transition_of(runner).ensure_teacher(runner)
-        history = self._history()
-        now = history[-1]
+        record = Record.read(self.record)
+        self._history = [
+            _scores(record.step(s)['kpi'], self.choice.unit, s)
+            for s in range(self.step)
+        ]
+        now = self._history[-1]
         if runner.iter > 0:  # resumed: what was measured last holds on
             now = runner.message_hub.get_info(SCORES, now)
-        self._apply(runner, history, now)
+        self._apply(runner, now)
 
     def after_train_epoch(self, runner) -> None:
         if self.every_n_epochs(runner, self.update.get('epochs', 0)):
@@ -103,24 +108,17 @@ class SelfPacedHook(Hook):
         if self.every_n_train_iters(runner, self.update.get('iters', 0)):
             self._renew(runner)
 
-    def _history(self) -> list:
-        record = Record.read(self.record)
-        return [
-            _scores(record.step(s)['kpi'], self.choice.unit, s)
-            for s in range(self.step)
-        ]
-
     def _renew(self, runner) -> None:
         """Score the model in training, as the end of a step does."""
         metrics = runner.val_loop.run()
         runner.model.train()
         kpi = problem_of(self.scenario).kpi(
             metrics, runner.val_loop, self.scenario, self.step)
-        self._apply(runner, self._history(), kpi[self.choice.unit])
+        self._apply(runner, kpi[self.choice.unit])
 
-    def _apply(self, runner, history: list, now: list) -> None:
+    def _apply(self, runner, now: list) -> None:
         runner.message_hub.update_info(SCORES, list(now))
-        decision = self.choice(history, now)
+        decision = self.choice.decide(self._history, now)
         steps = self.scenario.step_of_channel(self.step - 1)
         for taker in priority_takers(runner.hooks, unwrap(runner.model)):
             v = weights_of(taken_unit(taker), decision.v, self.choice.unit,
@@ -130,7 +128,7 @@ class SelfPacedHook(Hook):
 
     def _log(self, runner, decision: PriorityWeights) -> None:
         summary = dict(
-            unit=self.choice.unit, rule=self.choice.pace.rule,
+            unit=self.choice.unit, rule=self.choice.rule,
             psi=_finite(decision.psi), eta=_finite(decision.eta),
             v=_finite(decision.v), mu=_finite_or_none(decision.mu),
             f=_finite_or_none(decision.f))
@@ -199,9 +197,8 @@ def _interval(update: str | Mapping) -> dict:
     if isinstance(update, Mapping) and set(update) in (
             {'epochs'}, {'iters'}) and all(map(is_positive, update.values())):
         return dict(update)
-    hint = " ('task' is now called 'step')" if update == 'task' else ''
     raise ValueError("self_paced.update is 'step', dict(epochs=N) or "
-                     f'dict(iters=N), not {update!r}{hint}.')
+                     f'dict(iters=N), not {update!r}.')
 
 
 def _scores(kpi: dict | None, unit: str, step: int) -> list:

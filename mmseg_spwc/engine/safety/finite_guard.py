@@ -41,7 +41,10 @@ class FiniteGuardHook(Hook):
         self._model = unwrap(runner.model)
         self._handles = [self._model.register_forward_pre_hook(
             self._keep_inputs, with_kwargs=True)]
-        if not _has_scaler(runner.optim_wrapper):
+
+    def before_train_epoch(self, runner) -> None:
+        """Look at gradients behind the hooks that add to them."""
+        if len(self._handles) == 1 and not _has_scaler(runner.optim_wrapper):
             self._handles.append(
                 runner.optim_wrapper.optimizer.register_step_pre_hook(
                     self._check_gradients))

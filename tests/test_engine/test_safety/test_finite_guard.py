@@ -3,9 +3,11 @@ import math
 
 import pytest
 import torch
+from mmengine.hooks import Hook
 from torch import nn
 from toy_runs import Points, Toy, toy_runner, weights
 
+from mmseg_spwc.engine.optim import consolidated
 from mmseg_spwc.engine.safety import FiniteGuardHook
 from mmseg_spwc.engine.safety.finite_guard import bad_losses, first_bad_layer
 from mmseg_spwc.errors import NonFiniteError, user_errors
@@ -64,6 +66,32 @@ def test_the_place_is_named(tmp_path, place, told):
     assert weights(runner).isfinite().all()
     assert (tmp_path / 'epoch_1.pth').exists()
     assert not (tmp_path / 'epoch_2.pth').exists()
+
+
+class Pull(Hook):
+    """A penalty whose gradient overflows from the fifth update on."""
+    priority = 'NORMAL'
+
+    def before_train(self, runner):
+        self.updates = 0
+        consolidated(runner).hold(
+            dict(runner.model.named_parameters()), self)
+
+    def before_update(self, params):
+        self.updates += 1
+        for param in params.values() if self.updates == 5 else ():
+            param.grad += math.inf
+
+    def after_update(self, params):
+        pass
+
+
+def test_what_a_penalty_adds_is_looked_at_too(tmp_path):
+    runner = toy_runner(tmp_path, hooks=[FiniteGuardHook(), Pull()],
+                        model=Breaks('nowhere'), interval=1)
+    with pytest.raises(NonFiniteError, match='gradient.*in iteration 5'):
+        runner.train()
+    assert weights(runner).isfinite().all()
 
 
 def test_the_files_are_those_of_the_batch(tmp_path):

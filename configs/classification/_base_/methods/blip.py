@@ -3,7 +3,6 @@
 method = dict(
     name='BLIP',
     every=dict(
-        optim_wrapper=dict(type='mmseg_spwc.ConsolidatedOptimWrapper'),
         hooks=dict(
             bits=dict(
                 type='mmseg_spwc.BitPreservingHook',

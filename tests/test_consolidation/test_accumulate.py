@@ -1,9 +1,9 @@
-"""Weighted quadratics folded into one, against the definition."""
+"""Weighted quadratics added up to one, against the definition."""
 import pytest
 import torch
 
-from mmseg_spwc.consolidation import fold
-from mmseg_spwc.consolidation.fold import fold_
+from mmseg_spwc.consolidation import quadratic
+from mmseg_spwc.consolidation.quadratic import accumulate_
 
 
 def make_terms(count, shape=(7, 5), dtype=torch.float32):
@@ -12,11 +12,11 @@ def make_terms(count, shape=(7, 5), dtype=torch.float32):
              torch.randn(shape, generator=gen)) for t in range(count)]
 
 
-def folded(terms, shape=(7, 5)):
+def summed(terms, shape=(7, 5)):
     strength = torch.zeros(shape, dtype=torch.float64)
     centre = terms[0][2].double().clone(
         memory_format=torch.contiguous_format)
-    return strength, centre, fold_(strength, centre, terms)
+    return strength, centre, accumulate_(strength, centre, terms)
 
 
 def one_after_the_other(terms):
@@ -39,8 +39,8 @@ def test_blocks_change_no_bit(monkeypatch, block):
     terms[3][1][1] = 0.
     for _, gamma, _ in terms:
         gamma[2] = 0.  # nor ever of these
-    monkeypatch.setattr(fold, 'BLOCK', block)
-    found, wanted = folded(terms), one_after_the_other(terms)
+    monkeypatch.setattr(quadratic, 'BLOCK', block)
+    found, wanted = summed(terms), one_after_the_other(terms)
     assert torch.equal(found[0], wanted[0])
     assert torch.equal(found[1], wanted[1])
     assert found[2] == pytest.approx(wanted[2], rel=1e-13)
@@ -48,7 +48,7 @@ def test_blocks_change_no_bit(monkeypatch, block):
 
 def test_it_is_the_sum_of_the_quadratics():
     terms, theta = make_terms(5), torch.randn(7, 5, dtype=torch.float64)
-    strength, centre, constant = folded(terms)
+    strength, centre, constant = summed(terms)
     value = (strength * (theta - centre)**2).sum().item() + constant
     numbers = zip(*(x.flatten().tolist() for x in (
         theta, *(x for _, *pair in terms for x in pair))), strict=True)
@@ -62,12 +62,12 @@ def test_it_is_the_sum_of_the_quadratics():
 def test_rounded_and_transposed_terms():
     terms = [(w, gamma.t(), anchor.t())
              for w, gamma, anchor in make_terms(4, (5, 7), torch.bfloat16)]
-    found, wanted = folded(terms), one_after_the_other(terms)
+    found, wanted = summed(terms), one_after_the_other(terms)
     assert torch.equal(found[0], wanted[0])
     assert torch.equal(found[1], wanted[1])
 
 
 def test_single_numbers_and_none():
     terms = make_terms(2, ())
-    assert torch.equal(folded(terms, ())[0], one_after_the_other(terms)[0])
-    assert folded(make_terms(2, (0, )), (0, ))[2] == 0
+    assert torch.equal(summed(terms, ())[0], one_after_the_other(terms)[0])
+    assert summed(make_terms(2, (0, )), (0, ))[2] == 0
