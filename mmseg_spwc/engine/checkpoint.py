@@ -24,6 +24,15 @@ _ALWAYS = 'TORCH_FORCE_WEIGHTS_ONLY_LOAD'
 _NEVER = 'TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD'
 
 
+# what MMEngine's checkpoints hold beside tensors: histories of scalars
+_HISTORIES = ('mmengine.logging.history_buffer.HistoryBuffer',
+              'builtins.getattr', 'builtins.bytes', '_codecs.encode',
+              'numpy.ndarray',
+              'numpy.dtype', *(f'numpy.{core}.multiarray.{name}'
+                               for core in ('core', '_core')
+                               for name in ('scalar', '_reconstruct')))
+
+
 @dataclasses.dataclass(frozen=True)
 class Stamp:
     """What a step checkpoint says of itself."""
@@ -141,6 +150,8 @@ def check_start(stamp: Stamp, scenario: Scenario, path: str) -> None:
 def load_plain(source: str) -> dict:
     """Read weights through MMEngine, from wherever it can read.
 
+    The histories in MMEngine's own checkpoints are passed over.
+
     Args:
         source (str): A file, a URL, or a name such as
             ``torchvision://resnet18``.
@@ -152,7 +163,8 @@ def load_plain(source: str) -> dict:
         CheckpointError: If it holds more than tensors, numbers and text.
     """
     try:
-        with _tensors_only():
+        with _tensors_only(), torch.serialization.safe_globals(
+                [(_Inert, name) for name in _HISTORIES]):
             return CheckpointLoader.load_checkpoint(source, 'cpu')
     except (pickle.UnpicklingError, LookupError, EOFError,
             RuntimeError) as error:  # torch raises them for other files
@@ -196,6 +208,15 @@ def fitting_weights(network: nn.Module, path: str) -> dict:
              f'{", ".join(rest[:3])}{", ..." if rest[3:] else ""} start as '
              'without it.')
     return fitting
+
+
+class _Inert:
+    """Stands where a file names an object that nobody needs."""
+
+    def __init__(self, *args) -> None:
+        """Do nothing with what the file gives."""
+
+    __setstate__ = __init__
 
 
 @contextlib.contextmanager
