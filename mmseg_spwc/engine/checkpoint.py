@@ -24,6 +24,15 @@ _ALWAYS = 'TORCH_FORCE_WEIGHTS_ONLY_LOAD'
 _NEVER = 'TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD'
 
 
+# what MMEngine's checkpoints hold beside tensors: histories of scalars
+_HISTORIES = ('mmengine.logging.history_buffer.HistoryBuffer',
+              'builtins.getattr', 'builtins.bytes', '_codecs.encode',
+              'numpy.ndarray',
+              'numpy.dtype', *(f'numpy.{core}.multiarray.{name}'
+                               for core in ('core', '_core')
+                               for name in ('scalar', '_reconstruct')))
+
+
 @dataclasses.dataclass(frozen=True)
 class Stamp:
     """What a step checkpoint says of itself."""
@@ -144,11 +153,14 @@ def tensors_only() -> Iterator[None]:
 
     MMEngine leaves the choice to torch, whose default depends on its version,
     and torch.hub decides against it; all of them listen to these variables.
+    The histories in MMEngine's own checkpoints are passed over.
     """
     before = {name: os.environ.pop(name, None) for name in (_ALWAYS, _NEVER)}
     os.environ[_ALWAYS] = '1'
     try:
-        yield
+        with torch.serialization.safe_globals(
+                [(_Inert, name) for name in _HISTORIES]):
+            yield
     finally:
         os.environ.pop(_ALWAYS, None)
         os.environ.update({k: v for k, v in before.items() if v is not None})
@@ -225,3 +237,12 @@ def fitting_weights(network: nn.Module, path: str) -> dict:
              f'{", ".join(rest[:3])}{", ..." if rest[3:] else ""} start as '
              'without it.')
     return fitting
+
+
+class _Inert:
+    """Stands where a file names an object that nobody needs."""
+
+    def __init__(self, *args) -> None:
+        """Do nothing with what the file gives."""
+
+    __setstate__ = __init__

@@ -1,8 +1,11 @@
 """``load_from`` gives step 0 its first weights, as mmseg users expect."""
+import pickle
 from types import SimpleNamespace
 
+import numpy
 import pytest
 import torch
+from mmengine.logging import HistoryBuffer
 
 from mmseg_spwc.engine import step_config
 from mmseg_spwc.engine.hooks import step_transition_hook
@@ -81,6 +84,21 @@ def test_of_a_model_of_mmseg_what_fits_is_taken(
         wanted = theirs[plain(name)] if fits else own[name]
         assert torch.equal(state[name], wanted), name
     assert 'conv_seg.convs.0' in said[0] and 'start as without it' in said[0]
+
+
+def test_a_checkpoint_as_mmengine_writes_it_is_read(
+        config, given, tmp_path, said):
+    history = HistoryBuffer([1., 2.], [1, 1])
+    path = saved(tmp_path, dict(
+        meta=dict(epoch=1, time=numpy.float64(3)), state_dict=given,
+        message_hub=dict(log_scalars={
+            'train/loss': history, 'train/none': HistoryBuffer()})))
+    with pytest.raises(pickle.UnpicklingError):
+        torch.load(path, weights_only=True)
+    state = started(config, load_from=path)
+    assert all(torch.equal(state[key], given[plain(key)]) for key in state
+               if plain(key) in given)
+    assert not said
 
 
 def test_backbone_weights_come_first(config, given, tmp_path, said):
