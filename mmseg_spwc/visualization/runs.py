@@ -15,16 +15,16 @@ class Run:
     folder: Path
 
     @property
-    def method(self) -> str:
-        return self.record.content['method']
-
-    @property
     def seed(self) -> int:
         return self.record.content['run']['seed']
 
     @property
     def finished(self) -> bool:
         return self.record.content['status'] == 'finished'
+
+    @property
+    def method(self) -> str:
+        return self.record.content['method']
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,10 @@ class Comparison:
 
 
 def load_runs(paths: Sequence[str | Path]) -> tuple[list[Run], list[str]]:
-    """Read the records, given by their files or the folders of their runs.
+    """Read the records that can be read.
+
+    Args:
+        paths (Sequence[str | Path]): Folders of runs, or their record.json.
 
     Returns:
         tuple: The runs, and one message for each record that is missing,
