@@ -163,10 +163,6 @@ class OneRunWandbVisBackend(WandbVisBackend):
                   **kwargs) -> None:
         self.add_scalars({name: self._wandb.Image(image)}, step)
 
-    def add_scalar(self, name: str, value: float, step: int = 0,
-                   **kwargs) -> None:
-        self.add_scalars({name: value}, step)
-
     def add_scalars(self, scalar_dict: dict, step: int = 0,
                     file_path: str | None = None, **kwargs) -> None:
         super().add_scalars({**scalar_dict, ITERATION: step})

@@ -34,16 +34,16 @@ class Run:
         return path
 
     @property
-    def method(self) -> str:
-        return self.record.content['method']
-
-    @property
     def seed(self) -> int:
         return self.record.content['run']['seed']
 
     @property
     def finished(self) -> bool:
         return self.record.content['status'] == 'finished'
+
+    @property
+    def method(self) -> str:
+        return self.record.content['method']
 
 
 @dataclass(frozen=True)

@@ -98,10 +98,10 @@ class CollapseMonitorHook(Hook):
         self._count(outputs)
 
     def after_val_epoch(self, runner, metrics=None) -> None:
-        self._judge('held-out')
+        self._judge('held-out', runner)
 
     def after_test_epoch(self, runner, metrics=None) -> None:
-        self._judge('test')
+        self._judge('test', runner)
 
     def _reset(self) -> None:
         self._counts = torch.zeros(2, CLASSES, dtype=torch.int64)
@@ -119,15 +119,19 @@ class CollapseMonitorHook(Hook):
                     labels.flatten().long().clamp(max=CLASSES - 1),
                     minlength=CLASSES).cpu()
 
-    def _judge(self, images: str) -> None:
+    def _judge(self, images: str, runner) -> None:
         all_reduce(self._counts)
         shares = self._counts / self._counts.sum(1, keepdim=True).clamp(min=1)
         self._reset()
         predicted, label = shares[0].max(0)
         true = shares[1, label]
         if predicted >= self.share and true <= self.usual:
+            visualizer = getattr(runner, 'visualizer', None)
+            meta = getattr(visualizer, 'dataset_meta', None) or {}
+            names = dict(enumerate(meta.get('classes') or ()))
             warn(
-                f'The predictions have collapsed: class {int(label)} is '
+                'The predictions have collapsed: class '
+                f'{names.get(int(label), int(label))} is '
                 f'{predicted:.1%} of what is predicted on the {images} '
                 f'images, but {true:.1%} of their labels.')
 

@@ -54,6 +54,10 @@ def test_collapse_of_a_classifier(said):
     hook.after_test_iter(None, 0, None, samples)
     hook.after_test_epoch(None)
     assert 'class 4 is 100.0%' in said[0] and '20.0%' in said[0]
+    hook.after_test_iter(None, 0, None, samples)
+    hook.after_test_epoch(SimpleNamespace(visualizer=SimpleNamespace(
+        dataset_meta=dict(classes=('bus', 'cat', 'dog', 'cow', 'boat')))))
+    assert 'class boat is 100.0%' in said[1]
 
 
 class OnePoint(Points):
