@@ -37,3 +37,14 @@ paper = dict(
         blip=dict(average_apa=(93.8, 0.1), average_acf=(3.0, 0.1)),
         ewc_spwc=dict(average_apa=(95.1, 0.1), average_acf=(1.6, 0.1)),
         mas_spwc=dict(average_apa=(94.8, 0.1), average_acf=(1.9, 0.1))))
+# a fifth of the images and a smaller network: a minute a run on a CPU
+scales = dict(
+    small=dict(
+        seeds=[0, 1, 2],
+        resources=dict(gpus=0),
+        cfg_options={
+            'train_dataloader.dataset.limit': 10000,
+            'test_dataloader.dataset.limit': 1500,
+            'model.backbone.hidden': (200, 200),
+            'model.head.in_channels': 200,
+        }))

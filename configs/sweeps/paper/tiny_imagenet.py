@@ -37,3 +37,14 @@ paper = dict(
         blip=dict(average_apa=(43.5, 0.5), average_acf=(8.7, 0.5)),
         ewc_spwc=dict(average_apa=(46.1, 0.3), average_acf=(5.9, 0.4)),
         mas_spwc=dict(average_apa=(45.7, 0.2), average_acf=(6.4, 0.3))))
+# a quarter of the epochs on a fifth of the images
+scales = dict(
+    small=dict(
+        seeds=[0],
+        resources=dict(gpus=0),
+        cfg_options={
+            'train_dataloader.dataset.per_class': 100,
+            'test_dataloader.dataset.per_class': 20,
+            'total_batch_size': 50,
+            'train_cfg.max_epochs': 5,
+        }))
