@@ -1,9 +1,8 @@
 """The network of a finished step, ready to be used.
 
-A record keeps its config as MMEngine prints it: names, literals and calls of
-``dict``. A record may come from anyone, so it is parsed, not executed.
+A record keeps its config as JSON: it may come from anyone, and nothing is
+executed.
 """
-import ast
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from mmseg_spwc.engine.config_keys import check_keys
 from mmseg_spwc.engine.step_config import scenario_of, step_config
 from mmseg_spwc.errors import ConfigError, input_errors
 from mmseg_spwc.registry import DATASETS, MODELS
-from mmseg_spwc.scenario import in_new_words
 from mmseg_spwc.visualization.runs import Run
 
 
@@ -92,58 +90,12 @@ def load_run(run: Run) -> tuple[StepModel, Dataset]:
 
 
 def config_of(run: Run) -> Config:
-    """Return the config of a run; it is parsed, not executed.
+    """Return the config of a run; it is read, not executed.
 
     The modules that it names in ``custom_imports`` are imported, since its
     types are registered there.
     """
-    values = read_config(run.record.content['run']['config'])
-    if 'scenario' in values:
-        values['scenario'] = in_new_words(values['scenario'])
+    values = run.record.config
     if values.get('custom_imports'):
         import_modules_from_strings(**values['custom_imports'])
     return Config(values)
-
-
-def read_config(text: str) -> dict:
-    """Return the values of a printed config.
-
-    Args:
-        text (str): ``run.config`` of a record.
-
-    Raises:
-        ValueError: If it holds anything but literals and ``dict(...)``.
-    """
-    values = {}
-    for line in ast.parse(text).body:
-        if not isinstance(line, ast.Assign) or len(line.targets) != 1 or \
-                not isinstance(line.targets[0], ast.Name):
-            raise ValueError(
-                f'Line {line.lineno} of the config is not "name = value".')
-        values[line.targets[0].id] = _value(line.value)
-    return values
-
-
-def _value(node: ast.expr) -> object:
-    if isinstance(node, ast.Call):
-        # keys that are no names are printed as dict({'voc 15-1': ...})
-        if getattr(node.func, 'id', None) != 'dict' or not all(
-                isinstance(a, ast.Dict) for a in node.args):
-            raise ValueError(
-                f'Line {node.lineno} of the config calls something else '
-                'than dict(name=value).')
-        pairs = {}
-        for mapping in node.args:
-            pairs.update(_value(mapping))
-        pairs.update((k.arg, _value(k.value)) for k in node.keywords if k.arg)
-        for star in (k.value for k in node.keywords if not k.arg):
-            pairs.update(_value(star))
-        return pairs
-    if isinstance(node, ast.Dict):
-        return {_value(k): _value(v)
-                for k, v in zip(node.keys, node.values, strict=True)}
-    if isinstance(node, ast.List):
-        return [_value(item) for item in node.elts]
-    if isinstance(node, ast.Tuple):
-        return tuple(_value(item) for item in node.elts)
-    return ast.literal_eval(node)

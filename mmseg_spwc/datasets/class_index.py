@@ -1,13 +1,12 @@
 """Which label values occur in which image: one scan, kept on disk.
 
-The index is stored by image *name* beside a fingerprint of the mask files,
-never by position in a list, so a re-ordered list file cannot scramble a
-split and a changed mask is noticed.
+The index is stored by image *name* under a fingerprint of the files, never by
+position in a list, so a re-ordered list file cannot scramble a split and a
+changed mask is noticed.
 """
-import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,37 +18,28 @@ from PIL import Image
 from mmseg_spwc.labels import VOID
 from mmseg_spwc.utils.display import say, track
 from mmseg_spwc.utils.distributed import from_first_rank
-from mmseg_spwc.utils.files import write_text
+from mmseg_spwc.utils.files import files_digest, write_text
 
-VERSION = 2
+VERSION = 3
 
 
-def load_class_index(dataset, names: list, cache_dir: str | None) -> dict:
-    """Return the label values present in every image of a data set.
+def load_class_index(infos: Sequence[dict], root: str,
+                     cache_dir: str | None = None) -> dict:
+    """Return the label values (without 255) in every image of a dataset.
 
-    Scans all masks once with a progress bar, on the main process only, and
-    keeps the result in ``cache_dir``. What cannot be read, is not a mask or
-    does not fit its image is an error.
+    Scans all masks once, on the main process only, and keeps the result. What
+    cannot be read, is not a mask or does not fit its image is an error, and
+    so is an image that is listed twice.
 
     Args:
-        dataset: A built mmseg data set (or a wrapper of several) with
-            ``get_data_info``.
-        names (list[str]): The name of every sample, see
-            :func:`image_names`.
+        infos (Sequence[dict]): What an mmseg dataset knows of each sample.
+        root (str): Images are named by their path below it, without suffix.
         cache_dir (str, optional): Where the index is kept. Defaults to
             ``$MMSEG_SPWC_CACHE`` or ``~/.cache/mmseg_spwc``.
 
     Returns:
-        dict[str, frozenset[int]]: Label values (without 255) by image name.
-    """
-    return from_first_rank(_load_or_scan, dataset, names, cache_dir)
-
-
-def image_names(infos: list, root: str) -> list:
-    """Name every sample by its image path below ``root``, without suffix.
-
-    Raises:
-        ValueError: If an image is listed twice.
+        dict[str, frozenset[int]]: Label values by image name, in the order
+        of the samples.
     """
     names = [
         Path(os.path.relpath(info['img_path'], root or '.')).with_suffix(
@@ -62,31 +52,33 @@ def image_names(infos: list, root: str) -> list:
             'once: remove the repeated line from the list files (for SBD, '
             'aug.txt must not repeat train.txt), and use more epochs instead '
             'of RepeatDataset.')
-    return names
+    found = from_first_rank(_load_or_scan, infos, names, cache_dir)
+    return {name: frozenset(found[name]) for name in names}
 
 
-def _load_or_scan(dataset, names: list, cache_dir: str | None) -> dict:
-    infos = [dataset.get_data_info(i) for i in range(len(names))]
+def _load_or_scan(infos: Sequence[dict], names: list,
+                  cache_dir: str | None) -> dict:
     _check_files(infos)
-    fingerprint = _fingerprint(infos, names)
-    path = _cache_folder(cache_dir) / f'classes-{fingerprint[:16]}.json'
-    stored = _read(path, fingerprint)
-    if stored is None:
-        tasks = [(info['img_path'], info['seg_map_path'],
-                  info.get('reduce_zero_label', False)) for info in infos]
+    tasks = [(info['img_path'], info['seg_map_path'],
+              info.get('reduce_zero_label', False)) for info in infos]
+    digest = files_digest(
+        sorted((name, *task) for name, task in zip(names, tasks,
+                                                   strict=True)), VERSION)
+    folder = cache_dir or os.environ.get('MMSEG_SPWC_CACHE') or \
+        Path.home() / '.cache' / 'mmseg_spwc'
+    path = Path(folder) / f'classes-{digest[:32]}.json'
+    try:
+        return json.loads(path.read_text(encoding='utf-8'))
+    except (OSError, ValueError):  # absent or broken
         say(f'Scanning {len(tasks)} masks for their classes (once)')
-        # threads: a process with torch's threads cannot be forked safely,
-        # and decoding lets the others run
-        with ThreadPoolExecutor(min(os.cpu_count() or 1, 16)) as pool:
-            values = pool.map(_values_of_mask, tasks)
-            values = list(track(values, len(tasks), 'masks'))
-        stored = dict(zip(names, values, strict=True))
-        write_text(
-            path,
-            json.dumps(
-                dict(version=VERSION, fingerprint=fingerprint,
-                     classes=stored)))
-    return {name: frozenset(values) for name, values in stored.items()}
+    # threads: a process with torch's threads cannot be forked safely, and
+    # decoding lets the others run
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, 16)) as pool:
+        values = pool.map(_values_of_mask, tasks)
+        values = list(track(values, len(tasks), 'masks'))
+    stored = dict(zip(names, values, strict=True))
+    write_text(path, json.dumps(stored))
+    return stored
 
 
 def _values_of_mask(task: tuple) -> list:
@@ -124,7 +116,7 @@ def _check_size(image: str, mask: str, shape: tuple) -> None:
             'convert it once more.')
 
 
-def _check_files(infos: list) -> None:
+def _check_files(infos: Sequence[dict]) -> None:
     for key, what in (('img_path', 'image'), ('seg_map_path', 'mask')):
         missing = [i[key] for i in infos if not os.path.exists(i[key])]
         if missing:
@@ -132,31 +124,3 @@ def _check_files(infos: list) -> None:
                 f'{len(missing)} of {len(infos)} {what} files are missing, '
                 f'the first is {missing[0]}. Check data_root and the list '
                 'file; data/README.md shows the layout.')
-
-
-def _fingerprint(infos: list, names: list) -> str:
-    digest = hashlib.sha256(f'v{VERSION}'.encode())
-    for name, info in sorted(zip(names, infos, strict=True),
-                             key=lambda pair: pair[0]):
-        digest.update(name.encode())
-        for path in (info['img_path'], info['seg_map_path']):
-            stat = os.stat(path)
-            digest.update(f'|{stat.st_size}|{stat.st_mtime_ns}'.encode())
-        digest.update(f'|{info.get("reduce_zero_label", False)}\n'.encode())
-    return digest.hexdigest()
-
-
-def _cache_folder(cache_dir: str | None) -> Path:
-    chosen = cache_dir or os.environ.get('MMSEG_SPWC_CACHE')
-    return Path(chosen or Path.home() / '.cache' / 'mmseg_spwc')
-
-
-def _read(path: Path, fingerprint: str) -> Mapping | None:
-    """The stored index, or None where it is absent, broken or outdated."""
-    try:
-        content = json.loads(path.read_text(encoding='utf-8'))
-    except (OSError, ValueError):
-        return None
-    if content.get('fingerprint') != fingerprint:
-        return None
-    return content['classes']
