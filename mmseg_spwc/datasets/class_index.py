@@ -1,12 +1,13 @@
 """Which label values occur in which image: one scan, kept on disk.
 
-The index is stored by image *name* under a fingerprint of the files, never by
-position in a list, so a re-ordered list file cannot scramble a split and a
-changed mask is noticed.
+The index is stored by image *name* beside a fingerprint of the mask files,
+never by position in a list, so a re-ordered list file cannot scramble a
+split and a changed mask is noticed.
 """
+import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,12 +19,12 @@ from PIL import Image
 from mmseg_spwc.labels import VOID
 from mmseg_spwc.utils.display import say, track
 from mmseg_spwc.utils.distributed import from_first_rank
-from mmseg_spwc.utils.files import files_digest, write_text
+from mmseg_spwc.utils.files import write_text
 
-VERSION = 3
+VERSION = 2
 
 
-def load_class_index(infos: Sequence[dict], root: str,
+def load_class_index(infos: list, root: str,
                      cache_dir: str | None = None) -> dict:
     """Return the label values (without 255) in every image of a dataset.
 
@@ -32,7 +33,7 @@ def load_class_index(infos: Sequence[dict], root: str,
     so is an image that is listed twice.
 
     Args:
-        infos (Sequence[dict]): What an mmseg dataset knows of each sample.
+        infos (list[dict]): What an mmseg dataset knows of every sample.
         root (str): Images are named by their path below it, without suffix.
         cache_dir (str, optional): Where the index is kept. Defaults to
             ``$MMSEG_SPWC_CACHE`` or ``~/.cache/mmseg_spwc``.
@@ -52,33 +53,31 @@ def load_class_index(infos: Sequence[dict], root: str,
             'once: remove the repeated line from the list files (for SBD, '
             'aug.txt must not repeat train.txt), and use more epochs instead '
             'of RepeatDataset.')
-    found = from_first_rank(_load_or_scan, infos, names, cache_dir)
-    return {name: frozenset(found[name]) for name in names}
+    index = from_first_rank(_load_or_scan, infos, names, cache_dir)
+    return {name: index[name] for name in names}
 
 
-def _load_or_scan(infos: Sequence[dict], names: list,
-                  cache_dir: str | None) -> dict:
+def _load_or_scan(infos: list, names: list, cache_dir: str | None) -> dict:
     _check_files(infos)
-    tasks = [(info['img_path'], info['seg_map_path'],
-              info.get('reduce_zero_label', False)) for info in infos]
-    digest = files_digest(
-        sorted((name, *task) for name, task in zip(names, tasks,
-                                                   strict=True)), VERSION)
-    folder = cache_dir or os.environ.get('MMSEG_SPWC_CACHE') or \
-        Path.home() / '.cache' / 'mmseg_spwc'
-    path = Path(folder) / f'classes-{digest[:32]}.json'
-    try:
-        return json.loads(path.read_text(encoding='utf-8'))
-    except (OSError, ValueError):  # absent or broken
+    fingerprint = _fingerprint(infos, names)
+    path = _cache_folder(cache_dir) / f'classes-{fingerprint[:16]}.json'
+    stored = _read(path, fingerprint)
+    if stored is None:
+        tasks = [(info['img_path'], info['seg_map_path'],
+                  info.get('reduce_zero_label', False)) for info in infos]
         say(f'Scanning {len(tasks)} masks for their classes (once)')
-    # threads: a process with torch's threads cannot be forked safely, and
-    # decoding lets the others run
-    with ThreadPoolExecutor(min(os.cpu_count() or 1, 16)) as pool:
-        values = pool.map(_values_of_mask, tasks)
-        values = list(track(values, len(tasks), 'masks'))
-    stored = dict(zip(names, values, strict=True))
-    write_text(path, json.dumps(stored))
-    return stored
+        # threads: a process with torch's threads cannot be forked safely,
+        # and decoding lets the others run
+        with ThreadPoolExecutor(min(os.cpu_count() or 1, 16)) as pool:
+            values = pool.map(_values_of_mask, tasks)
+            values = list(track(values, len(tasks), 'masks'))
+        stored = dict(zip(names, values, strict=True))
+        write_text(
+            path,
+            json.dumps(
+                dict(version=VERSION, fingerprint=fingerprint,
+                     classes=stored)))
+    return {name: frozenset(values) for name, values in stored.items()}
 
 
 def _values_of_mask(task: tuple) -> list:
@@ -116,7 +115,7 @@ def _check_size(image: str, mask: str, shape: tuple) -> None:
             'convert it once more.')
 
 
-def _check_files(infos: Sequence[dict]) -> None:
+def _check_files(infos: list) -> None:
     for key, what in (('img_path', 'image'), ('seg_map_path', 'mask')):
         missing = [i[key] for i in infos if not os.path.exists(i[key])]
         if missing:
@@ -124,3 +123,31 @@ def _check_files(infos: Sequence[dict]) -> None:
                 f'{len(missing)} of {len(infos)} {what} files are missing, '
                 f'the first is {missing[0]}. Check data_root and the list '
                 'file; data/README.md shows the layout.')
+
+
+def _fingerprint(infos: list, names: list) -> str:
+    digest = hashlib.sha256(f'v{VERSION}'.encode())
+    for name, info in sorted(zip(names, infos, strict=True),
+                             key=lambda pair: pair[0]):
+        digest.update(name.encode())
+        for path in (info['img_path'], info['seg_map_path']):
+            stat = os.stat(path)
+            digest.update(f'|{stat.st_size}|{stat.st_mtime_ns}'.encode())
+        digest.update(f'|{info.get("reduce_zero_label", False)}\n'.encode())
+    return digest.hexdigest()
+
+
+def _cache_folder(cache_dir: str | None) -> Path:
+    chosen = cache_dir or os.environ.get('MMSEG_SPWC_CACHE')
+    return Path(chosen or Path.home() / '.cache' / 'mmseg_spwc')
+
+
+def _read(path: Path, fingerprint: str) -> Mapping | None:
+    """The stored index, or None where it is absent, broken or outdated."""
+    try:
+        content = json.loads(path.read_text(encoding='utf-8'))
+    except (OSError, ValueError):
+        return None
+    if content.get('fingerprint') != fingerprint:
+        return None
+    return content['classes']

@@ -97,7 +97,7 @@ class ContinualClsDataset(Dataset):
             return None
         image = (self.source.images[0] if self.whole_batches else
                  self.source[0]['inputs'])
-        return PixelOrders(self.scenario, self.step + 1, image[0].numel())
+        return PixelOrders(self.scenario, image[0].numel())
 
     @property
     def metainfo(self) -> dict:

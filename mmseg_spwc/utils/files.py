@@ -1,10 +1,9 @@
 """Files that are either whole or not there."""
 import contextlib
-import hashlib
 import io
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import safetensors.torch
@@ -82,23 +81,6 @@ def write_safetensors(path: str | os.PathLike,
     content = safetensors.torch.save(dict(tensors), header and dict(header))
     with atomic_path(path) as temporary:
         temporary.write_bytes(content)
-
-
-def files_digest(files: Iterable[tuple], *facts: object) -> str:
-    """SHA-256 (hex) of the names, sizes and times of files.
-
-    Args:
-        files (Iterable[tuple]): Each a name, then paths or other facts.
-        facts: What else tells one digest from another.
-    """
-    digest = hashlib.sha256(repr(facts).encode())
-    for name, *parts in files:
-        stats = [os.stat(p) if isinstance(p, (str, os.PathLike)) else p
-                 for p in parts]
-        digest.update(repr((name, [
-            (s.st_size, s.st_mtime_ns) if isinstance(s, os.stat_result)
-            else s for s in stats])).encode())
-    return digest.hexdigest()
 
 
 def _flush(path: Path) -> None:
