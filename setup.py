@@ -36,6 +36,7 @@ if __name__ == '__main__':
                 '.mim/configs/**/*.yml', '.mim/tools/**/*.py',
                 '.mim/tools/**/*.sh'
             ],
+            'mmseg_spwc.scenario': ['catalogue.json'],
             'mmseg_spwc.visualization.report': ['templates/*'],
         },
         # torch and mmcv are the user's choice (CPU or CUDA build, lite or

@@ -51,9 +51,9 @@ class RunStopped(RuntimeError):
 
 
 class StorageError(RunStopped):
-    """A file could not be written; those written before are intact."""
+    """A file could not be written; those before are intact (EX_IOERR)."""
 
-    exit_code = 2
+    exit_code = 74
 
     @classmethod
     def of(cls, error: OSError) -> StorageError:
@@ -166,9 +166,9 @@ def _of_a_dead_worker(error: Exception) -> bool:
 def user_errors() -> Iterator[None]:
     """Show errors of the input without a traceback, and exit.
 
-    The exit code is 2 for bad input and for a full disk, 3 for a loss or
-    gradient that is not finite, 4 for processes that disagree and 75 for a
-    run that was asked to stop and can be resumed.
+    The exit code is 2 for bad input, 3 for a loss or gradient that is not
+    finite, 4 for processes that disagree, 74 for a full disk and 75 for a run
+    that was asked to stop and can be resumed.
 
     Set ``MMSEG_SPWC_DEBUG=1`` to see the traceback.
     """

@@ -8,20 +8,20 @@ import csv
 import functools
 import io
 import json
-import marshal
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import jsonschema
 
 from mmseg_spwc.errors import RecordError
-from mmseg_spwc.scenario import in_new_words
 from mmseg_spwc.utils.files import write_text
 
 VERSION = 2
 FILE_NAME = 'record.json'
 TABLE_NAME = 'results.csv'
+# what JSON cannot say of a config: tuples, and keys that are not texts
+TUPLE, PAIRS = '__tuple__', '__dict__'
 
 
 class Record:
@@ -33,7 +33,7 @@ class Record:
 
     def __init__(self, content: dict) -> None:
         self.content = content
-        self._texts: dict[bytes, str] = {}  # of steps
+        self._checked = 0  # steps that are known to be valid
 
     @classmethod
     def new(cls, problem: str, run: dict, scenario: dict,
@@ -53,13 +53,13 @@ class Record:
 
     @classmethod
     def read(cls, path: str | Path) -> 'Record':
-        """Read and check a record; an older one is brought up to date.
+        """Read and check a record.
 
         Args:
             path (str | Path): The file, or the work_dir that holds it.
 
         Raises:
-            RecordError: If it is missing, broken or of a later version.
+            RecordError: If it is missing, broken or of another version.
         """
         path = Path(path)
         if path.is_dir():
@@ -78,36 +78,25 @@ class Record:
             raise RecordError(
                 f'{path} is not JSON ({error}); restore it from a copy or '
                 'start the run anew in another work_dir.') from error
-        content = upgrade(content)
         check(content, path)
-        return cls(content)
+        record = cls(content)
+        record._checked = len(record.steps)
+        return record
 
     def write(self, folder: str | Path) -> None:
         """Write ``record.json`` and ``results.csv`` into ``folder``.
 
-        A step is checked and put into words once: a run of a thousand steps
-        writes its record a thousand times.
+        Of the steps, only those that are new are checked.
         """
         where = Path(folder) / FILE_NAME
-        rest = dict(self.content, steps=[])
-        check(rest, where)
-        steps = ',\n'.join(self._text(entry, where) for entry in self.steps)
-        text = json.dumps(rest, indent=1, allow_nan=False).replace(
-            '\n "steps": []', f'\n "steps": [\n{steps}\n ]', 1)
+        check(dict(self.content, steps=[]), where)
+        for number in range(self._checked, len(self.steps)):
+            _check_part(self.steps[number], where, 'step',
+                        f'$.steps[{number}]')
+        text = json.dumps(self.content, allow_nan=False)
+        self._checked = len(self.steps)
         write_text(where, text + '\n')
         write_text(Path(folder) / TABLE_NAME, self.to_csv())
-
-    def _text(self, entry: dict, where: Path) -> str:
-        """A step as JSON, one line per key."""
-        key = marshal.dumps(entry, 2)  # the same bytes for the same content
-        if key not in self._texts:
-            if not _validator('step').is_valid(entry):
-                check(self.content, where)  # says what and where
-            lines = (f'   {json.dumps(name)}: '
-                     f'{json.dumps(value, allow_nan=False)}'
-                     for name, value in entry.items())
-            self._texts[key] = '  {\n' + ',\n'.join(lines) + '\n  }'
-        return self._texts[key]
 
     def add_step(self, entry: dict, summary: dict) -> None:
         """Append a finished step and renew the summary of the run."""
@@ -116,6 +105,16 @@ class Record:
 
     def finish(self) -> None:
         self.content['status'] = 'finished'
+
+    @property
+    def config(self) -> dict:
+        """The config of the run; it is read, not executed."""
+        try:
+            return json.loads(self.content['run']['config'],
+                              object_hook=_unmarked)
+        except (RecursionError, TypeError, ValueError) as error:
+            raise RecordError('The config in the record is not JSON as this '
+                              f'mmseg_spwc writes it ({error}).') from error
 
     @property
     def problem(self) -> str:
@@ -186,20 +185,33 @@ def _cell(value: float | int | str | None) -> str:
     return f'{value:.6g}' if isinstance(value, float) else str(value)
 
 
-def upgrade(content: object) -> object:
-    """Bring what was read to the present version, as far as it is known.
+def config_text(config: Mapping) -> str:
+    """A config as JSON, from which :attr:`Record.config` makes it again."""
+    return json.dumps(_marked(config), default=_name)
 
-    Version 1 called the problem ``task``, and did not tell how spWC chooses
-    for the step after (``self_paced`` of a step), which stays absent.
-    """
-    if not isinstance(content, dict) or content.get('version') != 1:
-        return content
-    content = dict(content, version=VERSION)
-    if 'task' in content:
-        content['problem'] = content.pop('task')
-    if isinstance(content.get('scenario'), dict):
-        content['scenario'] = in_new_words(content['scenario'])
-    return content
+
+def _marked(value: object) -> object:
+    if isinstance(value, Mapping):
+        pairs = [[_marked(k), _marked(v)] for k, v in value.items()]
+        plain = all(isinstance(k, str) for k in value)
+        return dict(pairs) if plain else {PAIRS: pairs}
+    if isinstance(value, (list, tuple)):
+        items = [_marked(v) for v in value]
+        return items if isinstance(value, list) else {TUPLE: items}
+    return value
+
+
+def _unmarked(value: dict) -> object:
+    if value.keys() == {TUPLE}:
+        return tuple(value[TUPLE])
+    return dict(value[PAIRS]) if value.keys() == {PAIRS} else value
+
+
+def _name(value: object) -> str:
+    """Where a class or function is found, by which MMEngine builds it."""
+    if hasattr(value, '__qualname__'):
+        return f'{value.__module__}.{value.__qualname__}'
+    return str(value)
 
 
 def check(content: dict, where: str | Path) -> None:
@@ -210,13 +222,19 @@ def check(content: dict, where: str | Path) -> None:
     if content.get('version') != VERSION:
         raise RecordError(
             f'{where} has record version {content.get("version")}, this '
-            f'mmseg_spwc reads versions up to {VERSION}: use the release '
-            'that wrote it.')
+            f'mmseg_spwc reads version {VERSION}: use the release that wrote '
+            'it.')
+    _check_part(content, where)
+
+
+def _check_part(content: dict, where: str | Path, part: str | None = None,
+                place: str = '$') -> None:
     error = jsonschema.exceptions.best_match(
-        _validator().iter_errors(content))
+        _validator(part).iter_errors(content))
     if error is not None:
-        raise RecordError(f'{where} is not a valid record: at '
-                          f'{error.json_path}: {error.message}')
+        raise RecordError(
+            f'{where} is not a valid record: at '
+            f'{place}{error.json_path[1:]}: {error.message}')
 
 
 @functools.cache

@@ -43,8 +43,8 @@ def main() -> int:
 
 
 def show(sweep, args: argparse.Namespace) -> int:
-    from mmseg_spwc.sweep.dry_run import describe
-    from mmseg_spwc.sweep.prepare import prepare
+    from mmseg_spwc.sweep.estimate import describe
+    from mmseg_spwc.sweep.plan import prepare
     print(describe(prepare(sweep), args.cpus, args.gpus))
     return 0
 
@@ -55,7 +55,7 @@ def run(sweep, args: argparse.Namespace) -> int:
     from mmseg_spwc.engine.safety.lock import run_lock
     from mmseg_spwc.sweep.cluster import connected, require_ray
     from mmseg_spwc.sweep.driver import run_sweep
-    from mmseg_spwc.sweep.prepare import prepare
+    from mmseg_spwc.sweep.plan import prepare
     require_ray()
     console = Console(file=sys.stdout)
     with run_lock(sweep.work_dir):
@@ -65,7 +65,7 @@ def run(sweep, args: argparse.Namespace) -> int:
     failed = [row for row in rows if row.state == 'failed']
     for row in failed:
         print(f'failed: {row.name}: {row.reason} '
-              f'({plan.trial_folder(row.name) / "train.log"})',
+              f'({plan.folder_of(row.name) / "train.log"})',
               file=sys.stderr)
     if len(failed) < len(rows):
         report(plan.folder)

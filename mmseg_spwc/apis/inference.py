@@ -129,7 +129,7 @@ def classify_image(loaded: StepModel, image: np.ndarray,
     task = loaded.step if task is None else task
     scenario = build_scenario(loaded.cfg.test_dataloader.dataset.scenario)
     if scenario.permute:
-        orders = PixelOrders(scenario, loaded.step + 1, inputs[0].numel())
+        orders = PixelOrders(scenario, inputs[0].numel())
         inputs = orders(inputs[None], torch.tensor([task]))[0]
     sample = DataSample()
     sample.set_field(task, 'task')

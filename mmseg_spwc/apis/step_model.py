@@ -1,11 +1,9 @@
 """The network of a finished step, ready to be used.
 
-A record keeps its config as MMEngine prints it: names, literals and calls of
-``dict``. A record may come from anyone, so it is parsed, not executed, and
-unless it is one's own, or trusted, its network is built by registered parts
-alone and its data stay where they are.
+A record keeps its config as JSON. It may come from anyone: nothing is
+executed, and unless it is one's own, or trusted, its network is built by
+registered parts alone and its data stay where they are.
 """
-import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +22,6 @@ from mmseg_spwc.engine.problems.problem import parts_of
 from mmseg_spwc.engine.step_config import scenario_of, step_config
 from mmseg_spwc.errors import ConfigError, input_errors
 from mmseg_spwc.registry import DATASETS, MODELS
-from mmseg_spwc.scenario import in_new_words
 from mmseg_spwc.utils.own import is_sealed
 from mmseg_spwc.visualization.runs import Run
 
@@ -139,16 +136,13 @@ def is_trusted(run: Run) -> bool:
 
 
 def config_of(run: Run) -> Config:
-    """Return the config of a run; it is parsed, not executed.
+    """Return the config of a run; it is read, not executed.
 
     The modules that it names in ``custom_imports`` are imported if it is
     trusted, since its types are registered there.
     """
     try:
-        values = read_config(run.record.content['run']['config'])
-        if 'scenario' in values:
-            values['scenario'] = in_new_words(values['scenario'])
-        cfg = Config(values)
+        cfg = Config(run.record.config)
         check_keys(cfg)
     except Exception as error:  # anything may be written there
         raise ConfigError(f'The config in the record of {run.folder} cannot '
@@ -156,47 +150,3 @@ def config_of(run: Run) -> Config:
     if cfg.get('custom_imports') and is_trusted(run):
         import_modules_from_strings(**cfg.custom_imports)
     return cfg
-
-
-def read_config(text: str) -> dict:
-    """Return the values of a printed config.
-
-    Args:
-        text (str): ``run.config`` of a record.
-
-    Raises:
-        ValueError: If it holds anything but literals and ``dict(...)``.
-    """
-    values = {}
-    for line in ast.parse(text).body:
-        if not isinstance(line, ast.Assign) or len(line.targets) != 1 or \
-                not isinstance(line.targets[0], ast.Name):
-            raise ValueError(
-                f'Line {line.lineno} of the config is not "name = value".')
-        values[line.targets[0].id] = _value(line.value)
-    return values
-
-
-def _value(node: ast.expr) -> object:
-    if isinstance(node, ast.Call):
-        # keys that are no names are printed as dict({'voc 15-1': ...})
-        if getattr(node.func, 'id', None) != 'dict' or not all(
-                isinstance(a, ast.Dict) for a in node.args):
-            raise ValueError(
-                f'Line {node.lineno} of the config calls something else '
-                'than dict(name=value).')
-        pairs = {}
-        for mapping in node.args:
-            pairs.update(_value(mapping))
-        pairs.update((k.arg, _value(k.value)) for k in node.keywords if k.arg)
-        for star in (k.value for k in node.keywords if not k.arg):
-            pairs.update(_value(star))
-        return pairs
-    if isinstance(node, ast.Dict):
-        return {_value(k): _value(v)
-                for k, v in zip(node.keys, node.values, strict=True)}
-    if isinstance(node, ast.List):
-        return [_value(item) for item in node.elts]
-    if isinstance(node, ast.Tuple):
-        return tuple(_value(item) for item in node.elts)
-    return ast.literal_eval(node)

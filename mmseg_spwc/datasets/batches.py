@@ -2,11 +2,9 @@
 
 :class:`PixelOrders` and :class:`RisingLevels` make an image another task's;
 the classes below them augment. Each of these takes images and as many uniform
-random numbers per sample as its ``draws`` says, and draws none itself: a
-generator gives numbers in the order of asking, so a sample's augmentation
-would depend on who was drawn before it.
-:func:`counter_uniforms` makes the number a hash of seed, epoch, sample and
-draw: equal in whatever batch, process or worker.
+random numbers per sample as its ``draws`` says. :func:`counter_uniforms` makes
+each number a hash of seed, epoch, sample and draw, so that it is the same in
+whatever batch, process or worker.
 
 The work is done by numpy and OpenCV, which copy rows of bytes several times
 faster than torch does.
@@ -29,28 +27,16 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 
 
 class PixelOrders:
-    """Pixel orders of the first tasks of a permuted scenario.
+    """Pixel orders of a permuted scenario, for images of ``size`` pixels."""
 
-    Args:
-        scenario (ClassificationScenario): A scenario with ``permute``.
-        num_tasks (int): How many tasks.
-        size (int): Number of pixels of an image.
-    """
-
-    def __init__(self, scenario: ClassificationScenario, num_tasks: int,
-                 size: int) -> None:
+    def __init__(self, scenario: ClassificationScenario, size: int) -> None:
         self.scenario = scenario
         self.size = size
         # made when asked for: training asks for one of a thousand
-        self.orders: list[np.ndarray | None] = [None] * num_tasks
+        self.orders: dict[int, np.ndarray] = {}
 
     def __call__(self, images: Tensor, tasks: Tensor) -> Tensor:
-        """Permute the pixels of every image as its task does.
-
-        Args:
-            images (Tensor): (B, C, H, W).
-            tasks (Tensor): (B,).
-        """
+        """Permute the pixels of images (B, C, H, W) as their tasks (B,) do."""
         flat = images.flatten(2).numpy()  # (B, C, P)
         if flat.shape[2] != self.size:
             raise ValueError(
@@ -67,7 +53,8 @@ class PixelOrders:
         return torch.from_numpy(out).view_as(images)
 
     def _order(self, task: int) -> np.ndarray:
-        if self.orders[task] is None:
+        task = int(task)
+        if task not in self.orders:
             self.orders[task] = self.scenario.permutation(task, self.size)
         return self.orders[task]
 
@@ -91,10 +78,6 @@ class RisingLevels:
 
     What happens to an image depends on the scenario's seed, the task, the
     image and whether it tests; every epoch sees the same.
-
-    Args:
-        scenario (ClassificationScenario): With ``noise`` or ``rotation``.
-        testing (bool): Whether the images are test images.
     """
 
     def __init__(self, scenario: ClassificationScenario,
@@ -103,12 +86,9 @@ class RisingLevels:
         self.testing = testing
 
     def __call__(self, images: Tensor, tasks: Tensor, ids: Tensor) -> Tensor:
-        """Change every image as its task does.
+        """Change uint8 images (B, C, H, W) as their tasks (B,) do.
 
-        Args:
-            images (Tensor): uint8, (B, C, H, W).
-            tasks (Tensor): (B,).
-            ids (Tensor): Which image of the data set each is, (B,).
+        The ids (B,) say which image of the dataset each is.
         """
         changed = [
             self._changed(image, *key) for image, *key in zip(
@@ -200,16 +180,9 @@ def splitmix64(state: np.ndarray) -> np.ndarray:
 
 def counter_uniforms(seed: int, epochs: np.ndarray, indices: np.ndarray,
                      draws: int) -> np.ndarray:
-    """Uniform numbers in [0, 1) by seed, epoch, sample and draw.
+    """Uniform numbers (B, draws) in [0, 1) by seed, epoch, sample and draw.
 
-    Args:
-        seed (int): The seed, 0 or more.
-        epochs (np.ndarray): Epoch of every sample, (B, ) or a number.
-        indices (np.ndarray): Index of every sample, (B, ).
-        draws (int): How many numbers every sample needs.
-
-    Returns:
-        np.ndarray: float64, (B, draws).
+    Epochs are (B, ) or a number, indices (B, ).
     """
     state = splitmix64(np.uint64(seed))
     for counter in (epochs, indices):

@@ -25,32 +25,23 @@ from mmseg_spwc.utils.own import cache_folder
 VERSION = 2
 
 
-def load_class_index(dataset, names: list, cache_dir: str | None) -> dict:
-    """Return the label values present in every image of a data set.
+def load_class_index(infos: list, root: str,
+                     cache_dir: str | None = None) -> dict:
+    """Return the label values (without 255) in every image of a dataset.
 
-    Scans all masks once with a progress bar, on the main process only, and
-    keeps the result in ``cache_dir``. What cannot be read, is not a mask or
-    does not fit its image is an error.
+    Scans all masks once, on the main process only, and keeps the result. What
+    cannot be read, is not a mask or does not fit its image is an error, and
+    so is an image that is listed twice.
 
     Args:
-        dataset: A built mmseg data set (or a wrapper of several) with
-            ``get_data_info``.
-        names (list[str]): The name of every sample, see
-            :func:`image_names`.
+        infos (list[dict]): What an mmseg dataset knows of every sample.
+        root (str): Images are named by their path below it, without suffix.
         cache_dir (str, optional): Where the index is kept. Defaults to
             ``$MMSEG_SPWC_CACHE`` or ``~/.cache/mmseg_spwc``.
 
     Returns:
-        dict[str, frozenset[int]]: Label values (without 255) by image name.
-    """
-    return from_first_rank(_load_or_scan, dataset, names, cache_dir)
-
-
-def image_names(infos: list, root: str) -> list:
-    """Name every sample by its image path below ``root``, without suffix.
-
-    Raises:
-        ValueError: If an image is listed twice.
+        dict[str, frozenset[int]]: Label values by image name, in the order
+        of the samples.
     """
     names = [
         Path(os.path.relpath(info['img_path'], root or '.')).with_suffix(
@@ -63,11 +54,11 @@ def image_names(infos: list, root: str) -> list:
             'once: remove the repeated line from the list files (for SBD, '
             'aug.txt must not repeat train.txt), and use more epochs instead '
             'of RepeatDataset.')
-    return names
+    index = from_first_rank(_load_or_scan, infos, names, cache_dir)
+    return {name: index[name] for name in names}
 
 
-def _load_or_scan(dataset, names: list, cache_dir: str | None) -> dict:
-    infos = [dataset.get_data_info(i) for i in range(len(names))]
+def _load_or_scan(infos: list, names: list, cache_dir: str | None) -> dict:
     _check_files(infos)
     fingerprint = _fingerprint(infos, names)
     path = cache_folder(cache_dir) / f'classes-{fingerprint[:16]}.json'

@@ -1,5 +1,5 @@
-"""One step of a classification scenario, cut out of any data set."""
-from collections.abc import Callable, Sequence
+"""One step of a classification scenario, cut out of any dataset."""
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -10,17 +10,14 @@ from mmseg_spwc.registry import DATASETS, TRANSFORMS
 from mmseg_spwc.scenario import (
     build_scenario,
     check_task_data,
+    choose_images,
     select_samples,
-    split_digest,
-    split_heldout,
 )
 from mmseg_spwc.structures import BatchSamples
 from mmseg_spwc.utils.random_state import seeded
 
 from .batches import PixelOrders, RisingLevels, counter_uniforms
 from .images import SampleSource, is_source, load_source
-
-ROLES = ('train', 'heldout', 'test')
 
 
 @DATASETS.register_module()
@@ -29,15 +26,15 @@ class ContinualClsDataset(Dataset):
 
     Small images in memory (:mod:`mmseg_spwc.datasets.images`) are read a
     whole batch at a time: ``dict(inputs=uint8 (B, C, H, W),
-    data_samples=BatchSamples)``. Any other data set is read image by image
+    data_samples=BatchSamples)``. Any other dataset is read image by image
     through its own pipeline; its ``DataSample`` gets the channel as
     ``gt_label`` and the field ``task``. Augmentation depends on seed, epoch
     and sample alone (see :mod:`mmseg_spwc.datasets.loading`).
 
     Args:
-        dataset (dict): Config of an image source, of an mmpretrain data set,
+        dataset (dict): Config of an image source, of an mmpretrain dataset,
             or of a ``ConcatDataset`` of either. Domains that are no
-            permutations need one data set for each step.
+            permutations need one dataset for each step.
         scenario (dict): See :func:`mmseg_spwc.scenario.build_scenario`.
         step (int): The step, from 0.
         role (str): ``'train'``: the step's images less the held-out ones;
@@ -62,7 +59,7 @@ class ContinualClsDataset(Dataset):
                  seed: int = 0,
                  augment: Sequence[dict] = ()) -> None:
         self.scenario = build_scenario(scenario)
-        self.scenario.check_step(step)
+        steps = self.scenario.steps_of(role, step, cumulative)
         self.step = step
         self.seed = seed
         self.whole_batches = is_source(dataset)
@@ -74,22 +71,20 @@ class ContinualClsDataset(Dataset):
         load = load_source if self.whole_batches else SampleSource
         self.source = load(dataset)
         self.augment = [TRANSFORMS.build(dict(t)) for t in augment]
-        self._select(role, dict(heldout or {}), cumulative)
+        self._select(role, steps, heldout or {})
         self.pixels = self._pixel_orders()
         self.levels = None
         if self.scenario.noise or self.scenario.rotation:
             self.levels = RisingLevels(self.scenario, role == 'test')
 
-    def _select(self, role: str, heldout: dict, cumulative: bool) -> None:
+    def _select(self, role: str, steps: range, heldout: Mapping) -> None:
         labels = np.asarray(self.source.labels)
         parts = np.asarray(self.source.parts)
         check_task_data(labels, parts, self.scenario)
         images, self.split_facts = choose_images(
-            labels, parts, role, dict(seed=self.scenario.seed) | heldout)
-        alone = role == 'train' and not cumulative
-        tasks = range(self.step if alone else 0, self.step + 1)
+            labels, parts, role, {'seed': self.scenario.seed, **heldout})
         images, tasks = select_samples(labels, parts, images, self.scenario,
-                                       tasks)
+                                       steps)
         tables = np.stack([
             self.scenario.channel_table(t) for t in range(self.step + 1)
         ])
@@ -102,7 +97,7 @@ class ContinualClsDataset(Dataset):
             return None
         image = (self.source.images[0] if self.whole_batches else
                  self.source[0]['inputs'])
-        return PixelOrders(self.scenario, self.step + 1, image[0].numel())
+        return PixelOrders(self.scenario, image[0].numel())
 
     @property
     def metainfo(self) -> dict:
@@ -182,35 +177,3 @@ class ContinualClsDataset(Dataset):
         for transform, share in zip(self.augment, shares, strict=True):
             inputs = transform(inputs, share)
         return inputs
-
-
-def choose_images(labels: np.ndarray, parts: np.ndarray, role: str,
-                  heldout: dict) -> tuple[np.ndarray, dict]:
-    """Choose the images that play a role at any step.
-
-    Args:
-        labels (np.ndarray): Class id of every image, (N, ).
-        parts (np.ndarray): Data set of every image, (N, ).
-        role (str): ``'train'``, ``'heldout'`` or ``'test'``.
-        heldout (dict): ``seed`` and ``ratio``; no ratio holds none out.
-
-    Returns:
-        tuple[np.ndarray, dict]: Indices of the images, and the facts of the
-        split: numbers of images and, where some are held out, ``seed``,
-        ``ratio`` and the ``sha256`` of the held-out indices.
-    """
-    if role not in ROLES:
-        raise ValueError(f"A role is 'train', 'heldout' or 'test', not "
-                         f'{role!r}.')
-    everything = np.arange(len(labels))
-    if role == 'test':
-        return everything, dict(test=len(labels))
-    if not heldout.get('ratio'):
-        if role == 'heldout':
-            raise ValueError('Nothing is held out: set heldout=dict(ratio=...)'
-                             ' to a share above 0.')
-        return everything, dict(train=len(labels), heldout=0)
-    train, held = split_heldout(labels, parts, **heldout)
-    facts = dict(heldout, train=len(train), heldout=len(held))
-    facts['sha256'] = split_digest(held)
-    return (train if role == 'train' else held), facts

@@ -1,4 +1,4 @@
-"""One step of a scenario, cut out of any mmseg data set."""
+"""One step of a scenario, cut out of any mmseg dataset."""
 import colorsys
 import dataclasses
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from mmseg_spwc.scenario import (
 from mmseg_spwc.terminal import warn
 from mmseg_spwc.utils.random_state import generators_kept, seed_generators
 
-from .class_index import image_names, load_class_index
+from .class_index import load_class_index
 from .decoded import DecodedImages, decoded_gigabytes
 
 NO_IMAGE = ('The data set {} holds no image. Check data_root, ann_file and '
@@ -32,13 +32,13 @@ NO_DATA = '{} is missing. Put the data set into {}, ' + WHERE
 class ContinualSegDataset(Dataset):
     """The images and labels of one step.
 
-    It builds the given mmseg data set, keeps the images that belong to the
+    It builds the given mmseg dataset, keeps the images that belong to the
     step, and maps labels to the step's channels right after
     ``LoadAnnotations``. Augmentation is seeded per sample and epoch (see
     :mod:`mmseg_spwc.datasets.loading`).
 
     Args:
-        dataset (dict): Config of an mmseg data set or of a ``ConcatDataset``
+        dataset (dict): Config of an mmseg dataset or of a ``ConcatDataset``
             of them. Its pipeline is used.
         scenario (dict): See :func:`mmseg_spwc.scenario.build_scenario`.
         step (int): The step, from 0.
@@ -69,18 +69,15 @@ class ContinualSegDataset(Dataset):
         self.step = step
         self.seed = seed
         self.source = build_source(dataset)
-        self.index, self.names = index_of(self.source, dataset, cache_dir)
-        check_label_values(self.index, self.scenario)
-        chosen = set(
-            choose(self.index, self.scenario, step, role, heldout or {},
-                   cumulative))
+        self.index = index_of(self.source, dataset, self.scenario, cache_dir)
+        self.names = list(self.index)
+        chosen = choose(self.index, self.scenario, step, role, heldout,
+                        cumulative)
         self.positions = [
             i for i, name in enumerate(self.names) if name in chosen
         ]
-        self.pipeline = Compose(
-            insert_label_map(pipeline_of(dataset),
-                             label_table(self.scenario, step, role,
-                                         cumulative)))
+        table = label_table(self.scenario, step, role, cumulative)
+        self.pipeline = Compose(insert_label_map(pipeline_of(dataset), table))
         self.decoded = None
         if keep_decoded:
             self._keep_decoded(keep_decoded)
@@ -136,7 +133,7 @@ class ContinualSegDataset(Dataset):
 
 
 def build_source(config: dict):
-    """Build the data set that a step is cut out of.
+    """Build the dataset that a step is cut out of.
 
     Raises:
         FileNotFoundError: If files are missing; says which, and where they
@@ -151,7 +148,7 @@ def build_source(config: dict):
             missing = str(error).rpartition(' ')[2]
         elif getattr(error, 'filename', None):
             missing = error.filename
-        else:  # the data set has said what is missing
+        else:  # the dataset has said what is missing
             raise
         root = find_key(config, 'data_root') or 'its folder'
         raise FileNotFoundError(NO_DATA.format(missing, root)) from error
@@ -161,39 +158,37 @@ def build_source(config: dict):
         raise ValueError(NO_IMAGE.format(config.get('type'))) from error
 
 
-def index_of(source, config: dict, cache_dir: str | None) -> tuple:
-    """Return the class index of a built data set and its image names."""
+def index_of(source, config: dict, scenario: Scenario,
+             cache_dir: str | None) -> dict:
+    """Return the class index of a built dataset.
+
+    Raises:
+        ValueError: If there is no image, or a mask holds a value that is not
+            a label of the scenario.
+    """
     infos = [source.get_data_info(i) for i in range(len(source))]
     if not infos:
         raise ValueError(NO_IMAGE.format(config.get('type')))
-    if any(info.get('label_map') for info in infos[:1]):
+    if infos[0].get('label_map'):
         raise ValueError(
             'The data set restricts its classes by metainfo. Give the class '
             'order in the scenario (steps=[[...], ...]) instead.')
-    names = image_names(infos, find_key(config, 'data_root'))
-    return load_class_index(source, names, cache_dir), names
-
-
-def check_label_values(index: dict, scenario: Scenario) -> None:
-    """Raise if any mask holds a value that is not a label of the scenario."""
+    index = load_class_index(infos, find_key(config, 'data_root'), cache_dir)
     for name, values in index.items():
         scenario.check_labels(values, name)
+    return index
 
 
 def choose(index: dict, scenario: Scenario, step: int, role: str,
-           heldout: dict, cumulative: bool) -> list:
+           heldout: dict | None, cumulative: bool) -> set:
     """Return the names of the images that play ``role`` at ``step``."""
+    steps = scenario.steps_of(role, step, cumulative)
     if role == 'test':
-        return select_test(index, scenario, step)
+        return set(select_test(index, scenario, step))
     held = hold_out(index, scenario, **heldout) if heldout else frozenset()
     if role == 'heldout':
-        return select_heldout(held, index, scenario, step)
-    if role != 'train':
-        raise ValueError(f"A role is 'train', 'heldout' or 'test', not "
-                         f'{role!r}.')
-    steps = range(step + 1) if cumulative else [step]
-    return sorted(
-        {n for t in steps for n in select_train(index, scenario, t, held)})
+        return set(select_heldout(held, index, scenario, step))
+    return {n for t in steps for n in select_train(index, scenario, t, held)}
 
 
 def label_table(scenario: Scenario, step: int, role: str,
@@ -221,7 +216,7 @@ def insert_label_map(pipeline: list, table: list) -> list:
 
 
 def pipeline_of(config: dict) -> list:
-    """Return the one pipeline of a data set config or of its parts."""
+    """Return the one pipeline of a dataset config or of its parts."""
     parts = config.get('datasets', [config])
     pipelines = [part.get('pipeline', []) for part in parts]
     if any(p != pipelines[0] for p in pipelines):
@@ -231,11 +226,9 @@ def pipeline_of(config: dict) -> list:
 
 
 def find_key(config: dict, key: str) -> str:
-    """Return ``config[key]``, or that of the first nested data set."""
-    if config.get(key):
-        return config[key]
-    return next((d[key] for d in config.get('datasets', []) if d.get(key)),
-                '')
+    """Return ``config[key]``, or that of the first nested dataset."""
+    parts = (config, *config.get('datasets', []))
+    return next((part[key] for part in parts if part.get(key)), '')
 
 
 def _own_colours(info: dict, background: bool) -> list:

@@ -35,9 +35,8 @@ class DecodedImages:
     Args:
         count (int): The number of samples.
         room (float): Gigabytes of pixels that are kept at most.
-        loading (Sequence[Callable]): The transforms that load a sample, first
-            of all ``LoadImageFromFile`` and ``LoadAnnotations``. What they
-            make of a sample must always be the same.
+        loading (Sequence[Callable]): The transforms that load a sample,
+            always to the same pixels.
     """
 
     def __init__(self, count: int, room: float,
@@ -79,12 +78,7 @@ class DecodedImages:
             self._open(shared.detach())
 
     def load(self, index: int, info: dict) -> dict | None:
-        """Load a sample as its transforms do, from memory where possible.
-
-        Args:
-            index (int): The sample.
-            info (dict): What the data set knows of it.
-        """
+        """Load a sample as its transforms do, from memory where possible."""
         kept = self._get(index) if self.file is not None else None
         if kept is not None:
             image, info['gt_seg_map'] = kept
@@ -136,8 +130,7 @@ class DecodedImages:
 def decoded_gigabytes(paths: Sequence[str]) -> float | None:
     """Estimate what images and masks take, from the headers of a few files.
 
-    Returns:
-        float, optional: Gigabytes, or None if the files are not here.
+    It is None if the files are not here.
     """
     probed = paths[::max(1, len(paths) // PROBED)]
     areas = []

@@ -62,13 +62,9 @@ class SeededInfiniteSampler(InfiniteSampler):
 
 @FUNCTIONS.register_module()
 def collate_batches(batch: Any) -> Any:
-    """Let a batch pass that the data set has made as a whole.
+    """Let a batch pass that the dataset has made as a whole.
 
-    Args:
-        batch (dict | list): What
-            :class:`~mmseg_spwc.datasets.ContinualClsDataset` gives for the
-            keys of a batch, or a list of samples, which are collated as
-            MMEngine does by default.
+    A list of samples is collated as MMEngine does by default.
     """
     return batch if isinstance(batch, dict) else pseudo_collate(batch)
 
@@ -81,12 +77,7 @@ def steady_worker_init(worker_id: int, num_workers: int, seed: int,
     Schedulers and ``torchrun`` send SIGTERM to all processes of a job. If its
     workers died at once, a run could not finish its iteration and save it.
     They go when their loader or its process does, or with a second SIGTERM.
-
-    Args:
-        worker_id (int): Number of the worker.
-        num_workers (int): How many there are.
-        seed (int): The step's seed.
-        **options: Others of MMEngine's ``worker_init_fn``.
+    Options are those of MMEngine's ``worker_init_fn``.
     """
     worker_init_fn(worker_id, num_workers, get_rank(), seed, **options)
     signal.signal(

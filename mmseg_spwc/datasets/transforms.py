@@ -17,10 +17,9 @@ OTHER_MAPS = {'gt_edge_map', 'gt_depth_map'}
 
 @TRANSFORMS.register_module()
 class MapLabels(BaseTransform):
-    """Turn the labels of a data set into the channels of a step.
+    """Turn the labels of a dataset into the channels of a step.
 
-    One look-up in a 256-entry table for the whole map. The step's data set
-    inserts this transform after ``LoadAnnotations``.
+    The step's dataset inserts this transform after ``LoadAnnotations``.
 
     Args:
         table (Sequence[int]): The channel of every raw label value, see
@@ -89,10 +88,9 @@ class AreaRandomResizedCrop(BaseTransform):
         top, left, h, w = self.crop_box(*results['img'].shape[:2])
         box = np.s_[top:top + h, left:left + w]
         side = (self.size, self.size)
-        results['img'] = imresize(results['img'][box], side)
-        for key in results.get('seg_fields', []):
-            results[key] = imresize(
-                results[key][box], side, interpolation='nearest')
+        for key, way in _maps(results):
+            results[key] = imresize(results[key][box], side,
+                                    interpolation=way)
         results['img_shape'] = side
         return results
 
@@ -118,10 +116,9 @@ class ShortSideCentreCrop(BaseTransform):
                  max(self.size, round(height * scale)))
         top, left = (shape[1] - self.size) // 2, (shape[0] - self.size) // 2
         box = np.s_[top:top + self.size, left:left + self.size]
-        results['img'] = imresize(results['img'], shape)[box]
-        for key in results.get('seg_fields', []):
-            results[key] = imresize(
-                results[key], shape, interpolation='nearest')[box]
+        for key, way in _maps(results):
+            results[key] = imresize(results[key], shape,
+                                    interpolation=way)[box]
         results['img_shape'] = results['ori_shape'] = (self.size, self.size)
         return results
 
@@ -147,7 +144,7 @@ class RandomMirror(BaseTransform):
         results['flip_direction'] = None
         if results['flip']:
             results['flip_direction'] = 'horizontal'
-            for key in ('img', *results.get('seg_fields', [])):
+            for key, _ in _maps(results):
                 results[key] = cv2.flip(results[key], 1)
         return results
 
@@ -156,14 +153,12 @@ class RandomMirror(BaseTransform):
 class PackSample(PackSegInputs):
     """Make tensors of an image and its label map.
 
-    The same result as mmseg's ``PackSegInputs``, but several times faster for
-    what continual segmentation has: OpenCV takes the channels apart, and what
-    is known of the image is not copied deeply. Samples with other maps are
-    left to mmseg.
+    The same result as mmseg's ``PackSegInputs``, but several times faster:
+    OpenCV takes the channels apart, and meta information is not copied
+    deeply. Samples with other maps are left to mmseg.
 
     Args:
-        meta_keys (Sequence[str]): What is known of the image and kept, as of
-            ``PackSegInputs``.
+        meta_keys (Sequence[str]): As of ``PackSegInputs``.
     """
 
     def transform(self, results: dict) -> dict:
@@ -180,3 +175,9 @@ class PackSample(PackSegInputs):
             if key in results:
                 sample.set_field(results[key], key, field_type='metainfo')
         return dict(inputs=torch.from_numpy(planes), data_samples=sample)
+
+
+def _maps(results: dict) -> list[tuple[str, str]]:
+    """The image and its label maps, and how each is interpolated."""
+    return [('img', 'bilinear'),
+            *((key, 'nearest') for key in results.get('seg_fields', []))]

@@ -11,9 +11,16 @@ from pathlib import Path
 import torch
 from mmengine.config import Config, DictAction
 from mmengine.dist import is_distributed
+from mmengine.utils import import_modules_from_strings
 
 from mmseg_spwc.compat import CONFIGS
-from mmseg_spwc.errors import ConfigError, Preempted, input_errors
+from mmseg_spwc.errors import (
+    ConfigError,
+    Preempted,
+    RecordError,
+    input_errors,
+)
+from mmseg_spwc.record import FILE_NAME, Record
 from mmseg_spwc.registry import RUNNERS
 from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.terminal import shown
@@ -120,7 +127,7 @@ def config_path(path: str) -> str:
 
 
 def read_config(path: str) -> Config:
-    """Read a config as it is.
+    """Read a config as it is; a ``record.json`` is that of its run.
 
     Raises:
         ConfigError: If there is none, or it cannot be read.
@@ -130,7 +137,14 @@ def read_config(path: str) -> Config:
         raise ConfigError(f'There is no config at {path}.{_nearest(path)}')
     try:
         with shown(verbose=False):  # MMEngine tells of variables it uses
-            return Config.fromfile(path)
+            if Path(path).name != FILE_NAME:
+                return Config.fromfile(path)
+            cfg = Config(Record.read(path).config)
+            if cfg.get('custom_imports'):
+                import_modules_from_strings(**cfg.custom_imports)
+            return cfg
+    except RecordError:
+        raise
     except Exception as error:  # a config is a program: it may raise any
         raise ConfigError(
             f'{path} cannot be read ({type(error).__name__}: {error}): '

@@ -10,7 +10,7 @@ from mmengine.config import Config
 from mmengine.dist import get_world_size
 
 from mmseg_spwc.errors import ConfigError
-from mmseg_spwc.record import FILE_NAME, Record
+from mmseg_spwc.record import FILE_NAME, Record, config_text
 from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.terminal import warn
 from mmseg_spwc.utils.distributed import from_first_rank
@@ -66,8 +66,7 @@ def _old_content(cfg: Config, scenario: Scenario, method: str,
 
 def _describe(cfg: Config) -> dict:
     """Return the ``run`` part of a record."""
-    # yapf would take half a second
-    text = Config(cfg.to_dict(), format_python_code=False).pretty_text
+    text = config_text(cfg.to_dict())
     mark = seal(text)
     return dict(
         name=cfg.get('experiment_name') or 'run',

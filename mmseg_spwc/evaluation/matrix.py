@@ -51,10 +51,6 @@ class AccuracyMatrix:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def to_list(self) -> list[list[float]]:
-        """The rows up to the diagonal, as plain numbers."""
-        return [list(row) for row in self._rows]
-
     def apa(self) -> list[float]:
         """Average per-task accuracy after every step."""
         self._need_rows()

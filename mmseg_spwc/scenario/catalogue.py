@@ -1,140 +1,48 @@
-"""Scenarios by name, and from the dict form that a config holds."""
+"""Scenarios by name, and from the dict form that a config holds.
+
+``catalogue.json`` holds the published names and class orders by problem and
+dataset: ``fields`` of every scenario; ``names`` that an order is cut by;
+``orders`` besides the natural one; ``permuted``, names that are an order
+themselves; ``aliases``, second names in use. Ids are written compactly:
+``1,3,5-7`` stands for 1, 3, 5, 6, 7, and a slash begins the next step.
+Background (id 0) is left out, since it always belongs to step 0.
+"""
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 
-from . import orders
 from .checks import number, seed_number, unknown
-from .classification import ClassificationScenario
-from .old_words import check_new_words
+from .classification_scenario import ClassificationScenario
 from .scenario import Scenario
-from .segmentation import SegmentationScenario
+from .segmentation_scenario import SegmentationScenario
 
-
-@dataclass(frozen=True)
-class _Dataset:
-    """What the catalogue knows of one dataset.
-
-    Args:
-        common: Fields of every scenario of the dataset.
-        names: Published names that an order is cut by.
-        orders: Units (class ids or domains) in each named order.
-        steps: Cuts an order by a name; None where it has no meaning.
-        rule: What a name means, for a message.
-        order: The order that is taken where none is named; ``random`` is
-            drawn by the scenario's seed.
-        permuted: Steps of published names that are an order themselves.
-        aliases: Second names in use for the above.
-    """
-
-    common: Mapping
-    names: tuple[str, ...]
-    orders: Mapping[str, Sequence]
-    steps: Callable[[Sequence, str], orders.Steps | None]
-    rule: str
-    order: str = 'natural'
-    permuted: Mapping[str, orders.Steps] = field(default_factory=dict)
-    aliases: Mapping[str, str] = field(default_factory=dict)
-
-
-def _groups(units: Sequence, *names: str, more_orders: Mapping | None = None,
-            permuted: Mapping | None = None, aliases: Mapping | None = None,
-            **common) -> _Dataset:
-    """A dataset of segmentation: names A-B."""
-    rule = ('A name A-B takes A classes (domains) first, then groups of B, '
-            f'and has to use up all {len(units)}')
-    return _Dataset(
-        common, ('offline', *names), {'natural': units, **(more_orders or {})},
-        orders.natural_steps, rule, 'natural', permuted or {}, aliases or {})
-
-
-def _split(num_classes: int, *names: str,
-           more_orders: Mapping | None = None) -> _Dataset:
-    """A dataset of classification: names AxB."""
-    rule = ('A name AxB makes A tasks of B classes and has to use up all '
-            f'{num_classes}')
-    return _Dataset(
-        {'kind': 'task', 'num_classes': num_classes}, names,
-        {'natural': range(num_classes), **(more_orders or {})},
-        orders.split_steps, rule, 'random')
-
-
-def _permutations(**common) -> _Dataset:
-    """A dataset of classification whose pixels are shuffled."""
-    common = {'kind': 'domain', 'num_classes': 10, 'permute': True, **common}
-    return _Dataset(
-        common, ('10', ), {'natural': range(10)}, orders.permuted_steps,
-        'A name is the number of tasks, at most '
-        f'{orders.MOST_TASKS}', 'random')
-
-
-_VOC_ORDERS = orders.permuted_voc()
-_SEGMENTATION = {
-    'voc':
-    _groups(
-        range(1, 21), '19-1', '15-5', '15-1', '10-5', '10-1', '5-5', '5-3',
-        '5-1', '2-2', '2-1', num_classes=21,
-        more_orders={
-            'frequent-last': orders.parse_ids(orders.VOC_FREQUENT_LAST)
-        },
-        permuted=_VOC_ORDERS,
-        aliases={
-            '15-5s': '15-1',
-            '10-5-5': '10-5',
-            **{
-                f'15-5s_{name[-1]}': name
-                for name in _VOC_ORDERS if name.startswith('15-1')
-            }
-        }),
-    'ade':
-    _groups(
-        range(1, 151), '100-50', '100-10', '100-5', '50-50', num_classes=151,
-        permuted=orders.permuted_ade(),
-        aliases={'50': '50-50', '50b': '50-50b', '50c': '50-50c'}),
-    'cityscapes':
-    _groups(
-        range(1, 20), '14-5', '13-6', '13-1', '10-9', num_classes=20,
-        label_offset=1),
-    'cityscapes_domain':
-    _groups(
-        orders.CITIES, '11-5', '11-1', '1-1', num_classes=19, kind='domain',
-        domain_pattern=r'^([a-z]+)_', test_ratio=0.2),
-    'shapes':
-    _groups(range(1, 11), '6-1', '5-1', '2-2', num_classes=11),
-}
-_CLASSIFICATION = {
-    'permuted_mnist': _permutations(),
-    'permuted_digits': _permutations(),
-    'permuted_mnist_fashion': _permutations(turns=2),
-    'cifar100': _split(100, '10x10', '20x5', '5x20'),
-    'tiny_imagenet':
-    _split(
-        200, '10x20', '20x10', '5x40',
-        more_orders={'easy-first': orders.parse_ids(orders.TINY_EASY_FIRST)}),
-}
-# problem -> scenarios, datasets, and what a dataset of one's own must give
-_PROBLEMS = {
-    kind.problem: (kind, datasets, needs)
-    for kind, datasets, needs in (
-        (SegmentationScenario, _SEGMENTATION, ('steps', 'num_classes')),
-        (ClassificationScenario, _CLASSIFICATION,
-         ('kind', 'steps', 'num_classes')))
-}
-
-
-def known_scenarios(dataset: str) -> tuple[str, ...]:
-    """Published names of a dataset of segmentation, without aliases."""
-    if dataset not in _SEGMENTATION:
-        raise ValueError(unknown('dataset', dataset, _SEGMENTATION))
-    entry = _SEGMENTATION[dataset]
-    return (*entry.names, *entry.permuted)
+Steps = tuple[tuple[int | str, ...], ...]
+CATALOGUE: dict = json.loads(
+    Path(__file__).with_name('catalogue.json').read_text(encoding='utf-8'))
+MOST_TASKS = 10_000  # that a name may ask for
+# problem -> scenario, datasets, default fields, and what a dataset of one's
+# own must give
+_PROBLEMS = dict(
+    segmentation=(
+        SegmentationScenario, CATALOGUE['segmentation'],
+        dict(setting='overlapped'), ('steps', 'num_classes')),
+    classification=(
+        ClassificationScenario, CATALOGUE['classification'], {},
+        ('kind', 'steps', 'num_classes')))
+_RULES = dict(
+    groups='A name A-B takes A classes (domains) first, then groups of B, and '
+    'has to use up all {}',
+    split='A name AxB makes A tasks of B classes and has to use up all {}',
+    permuted=f'A name is the number of tasks, at most {MOST_TASKS}')
 
 
 def get_scenario(dataset: str,
                  name: str | None = None,
-                 setting: str = 'overlapped',
+                 setting: str | None = None,
                  order: str | None = None,
                  **overrides: object) -> SegmentationScenario:
     """Build a scenario of segmentation by name or from the user's steps.
@@ -145,7 +53,7 @@ def get_scenario(dataset: str,
             ``steps`` and ``num_classes``.
         name: Such as ``10-1``: ten classes, then one at a time. Free where
             ``steps`` are given.
-        setting: ``overlapped``, ``disjoint``, ``sequential`` or
+        setting: ``overlapped`` (the default), ``disjoint``, ``sequential`` or
             ``partitioned``.
         order: ``natural``, by id, or another one of the dataset's orders,
             which then is a part of the scenario's name. Defaults to the
@@ -157,9 +65,9 @@ def get_scenario(dataset: str,
         SegmentationScenario: The scenario; an alias is replaced by the main
         name.
     """
-    return _get('segmentation', dataset, name, order,
-                dict(overrides, setting='overlapped' if setting is None
-                     else setting))
+    return build_scenario(
+        dict(overrides, dataset=dataset, name=name, setting=setting,
+             order=order))
 
 
 def get_classification_scenario(dataset: str,
@@ -182,7 +90,9 @@ def get_classification_scenario(dataset: str,
         **overrides: Fields of :class:`ClassificationScenario`, such as
             ``seed`` or ``kind='class'``. None leaves a field as it is.
     """
-    return _get('classification', dataset, name, order, overrides)
+    return build_scenario(
+        dict(overrides, problem='classification', dataset=dataset, name=name,
+             order=order))
 
 
 def build_scenario(cfg: Mapping) -> Scenario:
@@ -193,7 +103,6 @@ def build_scenario(cfg: Mapping) -> Scenario:
             ``dict(problem='classification', dataset='cifar100',
             name='10x10')``.
     """
-    check_new_words(cfg)
     if 'dataset' not in cfg:
         raise KeyError("A scenario needs the key 'dataset', such as "
                        "dict(dataset='voc', name='10-1').")
@@ -201,12 +110,33 @@ def build_scenario(cfg: Mapping) -> Scenario:
     for key in ('problem', 'dataset', 'name', 'order'):
         if isinstance(given.get(key), (list, tuple, dict)):
             raise TypeError(f'{key} is {given[key]!r}: give a name.')
-    problem = given.pop('problem', SegmentationScenario.problem)
+    problem = given.pop('problem', 'segmentation')
     if problem not in _PROBLEMS:
         raise ValueError(unknown('problem', problem, _PROBLEMS))
-    if problem == 'segmentation':
-        return get_scenario(**given)
-    return get_classification_scenario(**given)
+    dataset, name, order = (
+        given.pop(key, None) for key in ('dataset', 'name', 'order'))
+    kind, datasets, defaults, needs = _PROBLEMS[problem]
+    known = [f.name for f in fields(kind) if f.name not in ('dataset', 'name')]
+    for key in given:
+        if key not in known:
+            raise TypeError(
+                unknown('scenario keyword', key, ('order', *known)))
+    entry = datasets.get(dataset, {})
+    given = {**defaults, **entry.get('fields', {}),
+             **{k: v for k, v in given.items() if v is not None}}
+    if not entry and not {*needs} <= set(given):
+        raise ValueError(
+            unknown('dataset', dataset, datasets) + ' A dataset of your own '
+            f'needs {", ".join(needs[:-1])} and {needs[-1]}.')
+    name = entry.get('aliases', {}).get(name, name)
+    if 'steps' not in given:
+        seed = seed_number(given.get('seed', 0))
+        given['steps'] = _named_steps(problem, dataset, name, order, seed)
+        name = _full_name(name, order, given)
+    elif order is not None:
+        raise ValueError(f'order={order!r} is of no use beside steps, which '
+                         'are an order already: remove one of the two.')
+    return kind(dataset, name or 'custom', **given)
 
 
 def row_names(scenario: Scenario, step: int) -> tuple[str, ...]:
@@ -252,33 +182,6 @@ def check_row_name(row: str, own: Mapping) -> None:
                          'one of its steps, which count from 0.')
 
 
-def _get(problem: str, dataset: str, name: str | None, order: str | None,
-         overrides: Mapping) -> Scenario:
-    kind, datasets, needs = _PROBLEMS[problem]
-    known = [f.name for f in fields(kind) if f.name not in ('dataset', 'name')]
-    for key in overrides:
-        if key not in known:
-            raise TypeError(
-                unknown('scenario keyword', key, ('order', *known)))
-    given = {k: v for k, v in overrides.items() if v is not None}
-    entry = datasets.get(dataset)
-    if entry is not None:
-        name = entry.aliases.get(name, name)
-        given = {**entry.common, **given}
-    elif not {*needs} <= set(given):
-        raise ValueError(
-            unknown('dataset', dataset, datasets) + ' A dataset of your own '
-            f'needs {", ".join(needs[:-1])} and {needs[-1]}.')
-    if 'steps' not in given:
-        seed = seed_number(given.get('seed', 0))
-        given['steps'] = _named_steps(entry, dataset, name, order, seed)
-        name = _full_name(name, order, given)
-    elif order is not None:
-        raise ValueError(f'order={order!r} is of no use beside steps, which '
-                         'are an order already: remove one of the two.')
-    return kind(dataset, name or 'custom', **given)
-
-
 def _full_name(name: str, order: str | None, given: Mapping) -> str:
     """The name with what else makes the scenario another one."""
     parts = [str(name)]
@@ -289,24 +192,80 @@ def _full_name(name: str, order: str | None, given: Mapping) -> str:
     return '-'.join(parts)
 
 
-def _named_steps(entry: _Dataset, dataset: str, name: str | None,
-                 order: str | None, seed: int) -> orders.Steps:
-    if name in entry.permuted:
+def _named_steps(problem: str, dataset: str, name: str | None,
+                 order: str | None, seed: int) -> Steps:
+    entry = CATALOGUE[problem][dataset]
+    permuted = entry.get('permuted', {})
+    if name in permuted:
         if order is not None:
             raise ValueError(f'order={order!r} is of no use beside the name '
                              f'{name!r}, which is an order already.')
-        return entry.permuted[name]
-    known = dict.fromkeys((entry.order, *entry.orders))
-    if order is not None and order not in known:
-        raise ValueError(unknown('order', order, known))
-    units = entry.orders.get(order or entry.order)
+        return tuple(map(parse_ids, permuted[name].split(' / ')))
+    facts = entry['fields']
+    segmenting = problem == 'segmentation'
+    orders = {'natural': range(segmenting, facts['num_classes']),
+              **entry.get('orders', {})}
+    usual = 'natural' if segmenting else 'random'
+    if order is not None and order not in (usual, *orders):
+        raise ValueError(unknown('order', order,
+                                 dict.fromkeys((usual, *orders))))
+    units = orders.get(order or usual)
     if units is None:
-        units = np.random.default_rng(seed).permutation(
-            entry.orders['natural'])
-    steps = entry.steps(units, str(name))
+        units = np.random.default_rng(seed).permutation(orders['natural'])
+    elif isinstance(units, str):
+        units = parse_ids(units)
+    rule = 'groups' if segmenting else (
+        'permuted' if facts.get('permute') else 'split')
+    steps = cut(units, str(name), rule)
     if steps is None:
-        names = (*entry.names, *entry.permuted, *entry.aliases)
+        names = (*entry['names'], *permuted, *entry.get('aliases', {}))
         raise ValueError(
             unknown(f'scenario of {dataset}', name, names) +
-            f' {entry.rule}; or give steps.')
+            f' {_RULES[rule].format(len(units))}; or give steps.')
     return steps
+
+
+def cut(units: Sequence, name: str, rule: str) -> Steps | None:
+    """Cut an order of classes or domains into the steps of a name.
+
+    Args:
+        units: All foreground classes or domains, in order.
+        name: By the rule ``groups``, ``A-B``: the first A units, then groups
+            of B, or ``offline``, one step of all; by ``split``, ``AxB``: A
+            tasks of B classes; by ``permuted``, a number of tasks.
+        rule: One of these three.
+
+    Returns:
+        tuple | None: The steps, or None where the name has another form or
+        its numbers do not fit the number of units.
+    """
+    units = tuple(u if isinstance(u, str) else int(u) for u in units)
+    if rule == 'permuted':
+        fits = re.fullmatch(r'[1-9]\d*', name) and int(name) <= MOST_TASKS
+        return tuple((f'p{t}', ) for t in range(int(name))) if fits else None
+    if rule == 'groups' and name == 'offline':
+        return (units, )
+    match = re.fullmatch(
+        r'(\d+)-(\d+)' if rule == 'groups' else r'(\d+)x(\d+)', name)
+    if match is None:
+        return None
+    first, group = map(int, match.groups())
+    if rule == 'split':
+        if first * group != len(units):
+            return None
+        first = group
+    rest = len(units) - first
+    if min(first, group) < 1 or rest % group or \
+            rule == 'groups' and rest < group:
+        return None
+    later = (units[i:i + group] for i in range(first, len(units), group))
+    return (units[:first], *later)
+
+
+def parse_ids(text: str) -> tuple[int, ...]:
+    """Ids of a compact list such as ``'1,3,5-7'``, in the order written."""
+    ids = []
+    for part in text.split(','):
+        first, _, last = part.partition('-')
+        ids.extend(range(int(first), int(last or first) + 1))
+    return tuple(ids)

@@ -1,10 +1,11 @@
 """Which image belongs to which classification task."""
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from .classification import ClassificationScenario as Scenario
+from .checks import check_ratio
+from .classification_scenario import ClassificationScenario as Scenario
 
 
 def check_task_data(labels: np.ndarray, parts: np.ndarray,
@@ -13,7 +14,7 @@ def check_task_data(labels: np.ndarray, parts: np.ndarray,
 
     Args:
         labels: Class id of every image, (N, ).
-        parts: Which of several data sets every image comes from, (N, ).
+        parts: Which of several datasets every image comes from, (N, ).
         scenario: The scenario.
     """
     wrong = np.unique(labels[(labels < 0) | (labels >= scenario.num_classes)])
@@ -31,6 +32,38 @@ def check_task_data(labels: np.ndarray, parts: np.ndarray,
             f'{count} data set(s) for {what}: give a '
             f"dict(type='ConcatDataset', datasets=[...]) of {needed}, in the "
             'order of the steps.')
+
+
+def choose_images(labels: np.ndarray, parts: np.ndarray, role: str,
+                  heldout: Mapping) -> tuple[np.ndarray, dict]:
+    """Choose the images that play a role at any step.
+
+    Args:
+        labels: Class id of every image, (N, ).
+        parts: Dataset of every image, (N, ).
+        role: ``train``, ``heldout`` or ``test``.
+        heldout: ``seed`` and ``ratio``; no ratio holds none out.
+
+    Returns:
+        tuple[np.ndarray, dict]: Indices of the images, and the facts of the
+        split: numbers of images and, where some are held out, ``seed``,
+        ``ratio`` and the ``sha256`` of the held-out indices.
+    """
+    if role == 'test':
+        return np.arange(len(labels)), dict(test=len(labels))
+    if not heldout.get('ratio'):
+        if role == 'heldout':
+            raise ValueError('Nothing is held out: set heldout=dict(ratio=...)'
+                             ' to a share above 0.')
+        return np.arange(len(labels)), dict(train=len(labels), heldout=0)
+    held = np.zeros(len(labels), dtype=bool)
+    for part in np.unique(parts):
+        members = np.flatnonzero(parts == part)
+        held[members[stratified_split(labels[members], **heldout)[1]]] = True
+    train, held = np.flatnonzero(~held), np.flatnonzero(held)
+    facts = dict(heldout, train=len(train), heldout=len(held),
+                 sha256=split_digest(held))
+    return (train if role == 'train' else held), facts
 
 
 def stratified_split(labels: np.ndarray, ratio: float,
@@ -51,9 +84,7 @@ def stratified_split(labels: np.ndarray, ratio: float,
     Returns:
         tuple[np.ndarray, np.ndarray]: Sorted int64 indices of both parts.
     """
-    if not 0 <= ratio < 1:
-        raise ValueError(f'The ratio is {ratio}: give a share from 0 to '
-                         'below 1.')
+    check_ratio(ratio)
     labels = np.asarray(labels)
     held = np.zeros(len(labels), dtype=bool)
     classes, sizes = np.unique(labels, return_counts=True)
@@ -65,18 +96,6 @@ def stratified_split(labels: np.ndarray, ratio: float,
     return np.flatnonzero(~held), np.flatnonzero(held)
 
 
-def split_heldout(labels: np.ndarray, parts: np.ndarray, ratio: float,
-                  seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """:func:`stratified_split` of every part, as indices of the whole."""
-    train, held = [], []
-    for part in np.unique(parts):
-        members = np.flatnonzero(parts == part)
-        left, right = stratified_split(labels[members], ratio, seed)
-        train.append(members[left])
-        held.append(members[right])
-    return np.sort(np.concatenate(train)), np.sort(np.concatenate(held))
-
-
 def split_digest(indices: np.ndarray) -> str:
     """SHA-256 (hex) of a list of indices, the same on every machine."""
     return hashlib.sha256(
@@ -86,21 +105,18 @@ def split_digest(indices: np.ndarray) -> str:
 def select_samples(labels: np.ndarray, parts: np.ndarray, images: np.ndarray,
                    scenario: Scenario,
                    tasks: Iterable[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Samples of some tasks: pairs of an image and its task.
+    """Samples of some tasks, in their order: images (n, ) and tasks (n, ).
 
     A permuted image is a sample of every task, or of every task whose turn it
     is. Otherwise an image belongs to the task of its class or, by domain, of
-    its data set.
+    its dataset.
 
     Args:
         labels: Class id of every image, (N, ).
-        parts: Which of several data sets every image comes from, (N, ).
-        images: Indices of the images to choose from, (n, ).
+        parts: Which of several datasets every image comes from, (N, ).
+        images: Indices of the images to choose from.
         scenario: The scenario.
-        tasks: The tasks, which the samples are ordered by.
-
-    Returns:
-        tuple[np.ndarray, np.ndarray]: Image and task of every sample, int64.
+        tasks: The tasks.
 
     Raises:
         ValueError: A task has no image.

@@ -8,10 +8,10 @@ import hashlib
 import os.path
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Set
-from functools import partial
+from collections.abc import Iterable, Mapping, Set
 
-from .segmentation import SegmentationScenario as Scenario
+from .checks import check_ratio
+from .segmentation_scenario import SegmentationScenario as Scenario
 
 Index = Mapping[str, Set[int]]
 
@@ -20,7 +20,7 @@ def select_train(index: Index,
                  scenario: Scenario,
                  t: int,
                  heldout: Iterable[str] = frozenset()) -> list[str]:
-    """Images that train step t.
+    """Images that train step t, sorted.
 
     All settings ask for at least one new class. ``disjoint`` and
     ``sequential`` refuse images with a class of a later step; ``partitioned``
@@ -35,19 +35,16 @@ def select_train(index: Index,
         t: The step.
         heldout: Images that no step trains on, see :func:`hold_out`.
 
-    Returns:
-        list[str]: Sorted names.
-
     Raises:
         ValueError: No image is left for the step.
     """
-    scenario.new_classes(t)  # refuses a step that does not exist
+    scenario.check_step(t)
     if scenario.kind == 'domain':
         names = _of_domains(index, scenario, scenario.steps[t])
         names -= test_part(names, scenario)
     else:
-        refused = _REFUSED[scenario.setting](index, scenario, t)
-        names = _holding(index, _raw_labels(scenario, [t]), refused)
+        names = _holding(index, _raw_labels(scenario, [t]),
+                         _refused(index, scenario, t))
     names.difference_update(heldout)
     if not names:
         raise ValueError(
@@ -78,8 +75,7 @@ def select_heldout(heldout: Iterable[str], index: Index, scenario: Scenario,
     if missing:
         raise ValueError(f'The held-out image {missing[0]} is not in the '
                          'index: hold out images of the same index.')
-    held = {name: index[name] for name in heldout}
-    return sorted(_seen(held, scenario, t))
+    return sorted(_seen({n: index[n] for n in heldout}, scenario, t))
 
 
 def hold_out(index: Index,
@@ -106,10 +102,8 @@ def hold_out(index: Index,
             strata[domain_of(name, scenario)].append(name)
     else:
         learnt = _raw_labels(scenario, range(scenario.num_steps))
-        pool = {
-            name: learnt.intersection(index[name])
-            for name in _holding(index, learnt)
-        }
+        pool = {n: learnt.intersection(index[n])
+                for n in _holding(index, learnt)}
         count = Counter(label for labels in pool.values() for label in labels)
         for name, labels in pool.items():
             rarest = min(labels, key=lambda label: (count[label], label))
@@ -127,9 +121,8 @@ def test_part(names: Iterable[str],
     Training and test therefore have to use one index of all images.
     """
     strata = defaultdict(list)
-    if scenario.test_ratio:
-        for name in names:
-            strata[domain_of(name, scenario)].append(name)
+    for name in names if scenario.test_ratio else ():
+        strata[domain_of(name, scenario)].append(name)
     return _draw(strata.values(), scenario.test_ratio, seed)
 
 
@@ -165,7 +158,7 @@ def _of_domains(names: Iterable[str], scenario: Scenario,
 
 
 def _seen(index: Index, scenario: Scenario, t: int) -> set[str]:
-    scenario.new_classes(t)
+    scenario.check_step(t)
     if scenario.kind == 'domain':
         domains = [d for step in scenario.steps[:t + 1] for d in step]
         return _of_domains(index, scenario, domains)
@@ -175,41 +168,27 @@ def _seen(index: Index, scenario: Scenario, t: int) -> set[str]:
 def _draw(strata: Iterable[list[str]], ratio: float,
           seed: int) -> frozenset[str]:
     """Take ``ratio`` of each stratum, in the order of a hash of the names."""
-    if not 0 <= ratio < 1:
-        raise ValueError(f'The ratio is {ratio}: give a share from 0 to '
-                         'below 1.')
+    check_ratio(ratio)
+
+    def lot(name: str) -> bytes:
+        return hashlib.sha256(f'{seed}:{name}'.encode()).digest()
+
     drawn = set()
     for names in strata if ratio else ():
         count = max(1, round(ratio * len(names)))
-        order = sorted(names, key=partial(_lot, seed))
-        drawn.update(order[:min(count, len(names) - 1)])
+        drawn.update(sorted(names, key=lot)[:min(count, len(names) - 1)])
     return frozenset(drawn)
 
 
-def _lot(seed: int, name: str) -> bytes:
-    return hashlib.sha256(f'{seed}:{name}'.encode()).digest()
-
-
-def _refuse_none(index: Index, scenario: Scenario, t: int) -> frozenset[int]:
-    return frozenset()
-
-
-def _refuse_later(index: Index, scenario: Scenario, t: int) -> frozenset[int]:
-    return _raw_labels(scenario, range(t + 1, scenario.num_steps))
-
-
-def _refuse_rarer(index: Index, scenario: Scenario, t: int) -> frozenset[int]:
-    """Labels of the steps that come before t when an image is dealt out."""
+def _refused(index: Index, scenario: Scenario, t: int) -> frozenset[int]:
+    """Labels that keep an image out of step t."""
+    if scenario.setting == 'overlapped':
+        return frozenset()
+    if scenario.setting != 'partitioned':
+        return _raw_labels(scenario, range(t + 1, scenario.num_steps))
+    # labels of the steps that come before t when an image is dealt out
     wanted = [_raw_labels(scenario, [s]) for s in range(scenario.num_steps)]
     rank = [(-sum(map(w.isdisjoint, index.values())), s)
             for s, w in enumerate(wanted)]  # few candidates first
     return frozenset().union(*(w for w, r in zip(wanted, rank, strict=True)
                                if r < rank[t]))
-
-
-_REFUSED: dict[str, Callable[[Index, Scenario, int], frozenset[int]]] = {
-    'overlapped': _refuse_none,
-    'disjoint': _refuse_later,
-    'sequential': _refuse_later,
-    'partitioned': _refuse_rarer,
-}

@@ -2,11 +2,10 @@
 
 =====================  ==================================================
 ``sweep_file``         what a user writes, read and checked
-``plan``               which trials there are, which are done, which share
-                       a step 0: pure functions
-``trial_config``       from a trial to the config that is trained
-``estimate``           how long it will take
-``driver``             runs the plan on Ray
+``plan``               which trials there are, with what config, which are
+                       done, which share a step 0
+``estimate``           what would be done, and how long it will take
+``driver``             runs the plan on Ray (``cluster``)
 ``trial_process``      what Ray runs for every trial, on any machine
 ``board``              the table in the terminal
 ``aggregate``          what is left behind: ``sweep.json``

@@ -46,7 +46,7 @@ def describe_run(record: Record | None) -> dict:
 
 
 def aggregate(name: str, select: str | None, runs: Sequence[Mapping]) -> dict:
-    """Put the runs of a sweep together.
+    """Return the content of ``sweep.json``.
 
     Args:
         name (str): Name of the sweep.
@@ -54,20 +54,17 @@ def aggregate(name: str, select: str | None, runs: Sequence[Mapping]) -> dict:
         runs (Sequence[Mapping]): With ``name``, ``group``, ``method``,
             ``scenario``, ``setting``, ``seed``, ``folder`` and those of
             :func:`describe_run`.
-
-    Returns:
-        dict: The content of ``sweep.json``.
     """
     groups: dict = {}
     for run in runs:
         groups.setdefault(run['group'], []).append(run)
     settings = [_setting(members) for members in groups.values()]
-    for place in {(s['method'], s['scenario']) for s in settings}:
-        rivals = [s for s in settings
-                  if (s['method'], s['scenario']) == place]
-        best = choose(rivals)
-        if best is not None:
-            best['best'] = True
+    rivals: dict = {}
+    for setting in settings:
+        rivals.setdefault((setting['method'], setting['scenario']),
+                          []).append(setting)
+    for best in filter(None, map(choose, rivals.values())):
+        best['best'] = True
     return dict(schema=SCHEMA, version=VERSION, name=name, select=select,
                 settings=settings, runs=[dict(run) for run in runs])
 

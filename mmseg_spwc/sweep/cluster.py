@@ -28,18 +28,10 @@ def require_ray() -> None:
 @contextlib.contextmanager
 def connected(address: str | None = None, cpus: int | None = None,
               gpus: int | None = None) -> Iterator[None]:
-    """Use a Ray cluster, or one of this machine's own.
+    """Use a Ray cluster, ``auto`` or ``host:port``, for the time of a block.
 
-    Args:
-        address (str, optional): ``auto`` or ``host:port`` of a cluster.
-            Defaults to starting Ray on this machine for the time of the
-            block.
-        cpus (int, optional): CPUs that a Ray of this machine may use.
-            Defaults to all.
-        gpus (int, optional): GPUs that it may use. Defaults to all.
-
-    Raises:
-        ConfigError: If nobody answers at the address.
+    Without an address Ray is started on this machine, with all its CPUs and
+    GPUs unless told otherwise.
     """
     options = dict(log_to_driver=False, logging_level='ERROR')
     if address is None:

@@ -1,12 +1,19 @@
 """Runs a prepared sweep on Ray."""
 import contextlib
+import os
+import pprint
 import signal
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
+from mmengine.config import Config
 from rich.console import Console
 
+from mmseg_spwc.cli import MIM
+from mmseg_spwc.engine.step_config import checkpoint_path
 from mmseg_spwc.errors import NO_ROOM, Preempted, RecordError, StorageError
+from mmseg_spwc.utils.files import write_text
 
 from . import trial_process
 from .aggregate import (
@@ -18,18 +25,17 @@ from .aggregate import (
 from .board import Board, Row
 from .cluster import check_resources, ray
 from .estimate import duration, seconds_per_iteration, slots, trial_seconds
-from .prepare import Prepared, is_finished
-from .trial_config import first_step_weights, make_job, read_record
+from .plan import Plan, is_finished, read_record
+from .sweep_file import Sweep
 
 PAUSE = 1.  # seconds between two looks
-FULL = 'Cannot write '  # how a run's StorageError begins
 
 
-def run_sweep(plan: Prepared, console: Console) -> list[Row]:
+def run_sweep(plan: Plan, console: Console) -> list[Row]:
     """Run what is left to do, and keep ``sweep.json`` up to date.
 
     Args:
-        plan (Prepared): The sweep.
+        plan (Plan): The sweep.
         console (Console): Where to show it.
 
     Returns:
@@ -72,8 +78,8 @@ def _full_disks() -> Iterator[None]:
         if error.errno not in NO_ROOM:
             raise
         raise StorageError(
-            f'{FULL}{error.filename}: {error.strerror}. Make room and run '
-            'the same command to go on.') from error
+            f'Cannot write {error.filename}: {error.strerror}. Make room and '
+            'run the same command to go on.') from error
 
 
 @contextlib.contextmanager
@@ -93,18 +99,18 @@ class Running:
     """A sweep that runs: what Ray works on, and how far it is.
 
     Args:
-        plan (Prepared): The sweep.
+        plan (Plan): The sweep.
         console (Console): Where to show it.
     """
 
-    def __init__(self, plan: Prepared, console: Console) -> None:
+    def __init__(self, plan: Plan, console: Console) -> None:
         self.plan = plan
         self.records = dict(plan.records)
         self.refs: dict = {}
         self.folders = {
-            **{_step_0(key): plan.first_step_folder(key)
+            **{_step_0(key): plan.folder_of(key)
                for key in plan.work.first_steps},
-            **{t.name: plan.trial_folder(t.name) for t in plan.trials}
+            **{name: plan.folder_of(name) for name in plan.configs}
         }
         self.before = {name: self._attempts(name) for name in self.folders}
         self.rows = {name: self._row(name) for name in self.folders}
@@ -138,9 +144,8 @@ class Running:
             cfg = self.plan.configs[name].copy()
             source = work.start_from.get(name)
             if source is not None:
-                cfg.start_from = first_step_weights(
-                    self.folders.get(source) or
-                    self.plan.first_step_folder(source))
+                cfg.start_from = checkpoint_path(
+                    str(self.plan.folder_of(source)), 0)
             job = make_job(cfg, self.folders[name], sweep)
             ref = run.options(name=name).remote(job, first.get(source))
             self.refs[ref] = name
@@ -151,17 +156,12 @@ class Running:
         for name in self.refs.values():
             self._renew(name)
         for ref in ready:
-            self._finish(self.refs.pop(ref), _outcome(ref))
+            name = self.refs.pop(ref)
+            self._finish(name, _outcome(ref, name))
         self.board.left = self._time_left()
         self.board.tell()
         if ready:
             write_aggregate(self.aggregate(), self.plan.folder)
-        for row in self.board.rows:
-            if row.reason.startswith(FULL):
-                raise StorageError(
-                    f'{row.name}: {row.reason.partition(" Make room")[0]} '
-                    'The sweep has stopped; make room and run the same '
-                    'command to go on.')
 
     def _renew(self, name: str) -> None:
         row = self.rows[name]
@@ -224,7 +224,7 @@ class Running:
         for ref in self.refs:
             ray.cancel(ref)
         ray.wait(list(self.refs), num_returns=len(self.refs),
-                 timeout=trial_process.PATIENCE)
+                 timeout=trial_process.LONGEST_WAIT)
 
 
 def _step_0(key: str) -> str:
@@ -232,11 +232,48 @@ def _step_0(key: str) -> str:
     return f'step 0 {key}'
 
 
-def _outcome(ref) -> str | None:
+def _outcome(ref, name: str) -> str | None:
     """Why a trial failed; None if it did not."""
     try:
         return ray.get(ref)
     except ray.exceptions.RayTaskError as error:
+        if getattr(error.cause, 'errno', None) in NO_ROOM:
+            raise StorageError(
+                f'{name}: {error.cause.strerror} The sweep has stopped; make '
+                'room and run the same command to go on.') from error
         return str(error.cause)
     except ray.exceptions.RayError as error:
         return str(error).strip().partition('\n')[0]
+
+
+def make_job(cfg: Config, folder: Path, sweep: Sweep) -> dict:
+    """Write the config of a trial; return what its process needs.
+
+    A trial with several GPUs gets one process for each of them.
+    """
+    folder = folder.absolute()
+    cfg.work_dir = str(folder)
+    if cfg.get('start_from'):
+        cfg.start_from = os.path.abspath(cfg.start_from)
+    write_config(cfg, folder / 'config.py')
+    processes = max(int(sweep.gpus), 1)
+    command = [str(MIM / 'tools' / 'train.py'), str(folder / 'config.py'),
+               '--resume']
+    if processes > 1:
+        command = ['-m', 'torch.distributed.run', '--standalone',
+                   f'--nproc_per_node={processes}', *command,
+                   '--launcher', 'pytorch']
+    own = {k: v for k, v in os.environ.items()
+           if k.startswith('MMSEG_SPWC_')}
+    threads = max(int(sweep.cpus / processes), 1)
+    return dict(folder=str(folder), command=command, cwd=os.getcwd(),
+                env=dict(own, OMP_NUM_THREADS=str(threads)))
+
+
+def write_config(cfg: Config, path: Path) -> None:
+    """Write a config as a file that ``tools/train.py`` takes."""
+    lines = [
+        f'{key} = {pprint.pformat(value, width=79, sort_dicts=False)}'
+        for key, value in cfg.to_dict().items()
+    ]
+    write_text(path, '\n'.join(lines) + '\n')

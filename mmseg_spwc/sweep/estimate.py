@@ -1,10 +1,12 @@
-"""How long a sweep will take: iterations times seconds of one."""
+"""What a sweep would do, and how long it takes: iterations times seconds."""
 import copy
 import itertools
+import os
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+import torch
 from mmengine.config import Config
 from mmengine.registry import init_default_scope
 from mmengine.runner import Runner
@@ -15,11 +17,63 @@ from mmseg_spwc.engine.step_runner import StepRunner
 from mmseg_spwc.record import Record
 from mmseg_spwc.visualization.scores import spread
 
+from .plan import Plan
 from .sweep_file import Sweep
 
 START = 10.  # seconds until a process has begun to train, roughly
 TIMED = 20  # iterations that are timed at most
 LONGEST = 30.  # seconds for them, about
+
+
+def describe(plan: Plan, cpus: int | None = None,
+             gpus: int | None = None) -> str:
+    """List the trials with an estimate of their time.
+
+    Speeds are those of steps that the sweep has finished; before there are
+    any, a few iterations of step 0 are timed on this machine.
+
+    Args:
+        plan (Plan): The sweep.
+        cpus (int, optional): CPUs that it may use. Defaults to all.
+        gpus (int, optional): GPUs that it may use. Defaults to all.
+    """
+    work, iterations = plan.work, plan.iterations
+    methods = {t.name: t.method.name for t in plan.trials}
+    speeds = seconds_per_iteration(plan.records, iterations, methods)
+    source = 'from the steps that are done'
+    if not speeds and work.trials:
+        speeds[None] = time_iterations(plan.configs[work.trials[0]])
+        source = ('from a few iterations of step 0, timed here; later steps '
+                  'may take longer')
+
+    def seconds(name: str, done: Sequence[int]) -> float:
+        return trial_seconds(iterations[name],
+                             speeds.get(methods[name], speeds[None]), done)
+
+    rows = [(f'step 0 {key}', 'shared',
+             seconds(name, [s for s in iterations[name] if s]))
+            for key, name in work.first_steps.items()]
+    for name in methods:
+        if name not in work.trials:
+            rows.append((name, 'finished', None))
+            continue
+        done, shared = plan.done(name), work.start_from.get(name)
+        remark = f'step 0 of {shared}' if shared else (
+            f'step {len(done)} on' if done else '')
+        rows.append((name, remark, seconds(name, done)))
+    total = sum(row[2] or 0. for row in rows)
+    at_once = slots(plan.sweep, cpus or os.cpu_count() or 1,
+                    torch.cuda.device_count() if gpus is None else gpus)
+    width, middle = (max(len(row[i]) for row in rows) for i in (0, 1))
+    lines = [f'{name:{width}}  {remark:{middle}}  '
+             f'{"" if left is None else duration(left):>8}'.rstrip()
+             for name, remark, left in rows]
+    return '\n'.join([
+        *lines, '',
+        f'{len(work.trials)} of {len(plan.trials)} trials to run, '
+        f'{at_once} at a time on this machine: about '
+        f'{duration(total / at_once)} ({source})'
+    ])
 
 
 def seconds_per_iteration(records: Mapping[str, Record | None],
@@ -80,7 +134,7 @@ def time_iterations(cfg: Config) -> float:
     return sum(times) / len(times)
 
 
-def _times(runner: Runner):
+def _times(runner: Runner) -> Iterator[float]:
     loader = runner.build_dataloader(runner.cfg.train_dataloader)
     wrapper = runner.build_optim_wrapper(runner.cfg.optim_wrapper)
     runner.model.train()

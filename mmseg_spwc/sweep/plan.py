@@ -1,46 +1,163 @@
-"""Which trials a sweep has, which are done, which share a step 0.
-
-Pure functions: they read no file and know nothing of Ray.
-"""
+"""What a sweep will run: decided and checked before anything begins."""
+import argparse
+import copy
+import difflib
 import hashlib
 import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from mmseg_spwc.errors import ConfigError
+from mmengine.config import Config
+from mmengine.registry import init_default_scope
+
+from mmseg_spwc.engine.launch import load_config
+from mmseg_spwc.engine.open_record import PLACES, config_hash
+from mmseg_spwc.engine.preflight import check_start_files, plan_steps
+from mmseg_spwc.engine.sequence import ContinualRunner
+from mmseg_spwc.engine.step_config import step_config
+from mmseg_spwc.errors import ConfigError, input_errors
+from mmseg_spwc.record import FILE_NAME, Record
+from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.utils.options import is_list
 
-from .sweep_file import Method, Sweep
+from .sweep_file import SELECT, Method, Sweep
 
 LONGEST = 150  # letters of a name; file systems take 255
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One run of a sweep.
-
-    Args:
-        name (str): Name of its folder; no two trials have the same.
-        method (Method): What is trained.
-        scenario (str): What to call the scenario, '' for the config's own.
-        setting (dict): The values of the grid's keys.
-        seed (int): The seed.
-        options (dict): Overrides of the config, without the setting's.
-    """
+    """One run of a sweep; its name is that of its folder."""
     name: str
     method: Method
-    scenario: str
-    setting: dict
+    scenario: str  # what to call it, '' for the config's own
+    setting: dict  # the values of the grid's keys
     seed: int
-    options: dict
+    options: dict  # overrides of the config, without the setting's
 
     @property
     def group(self) -> str:
         """Name of the trials that differ in their seed only."""
         return self.name.removesuffix(f'_seed{self.seed}')
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is still to do.
+
+    Args:
+        trials (list[str]): Trials that are not finished.
+        first_steps (dict): For every step 0 to be trained once for several
+            trials, its key and the trial whose config trains it.
+        start_from (dict): By trial that takes its step 0 from elsewhere, the
+            name of the finished trial, or the key of the shared step 0.
+    """
+    trials: list
+    first_steps: dict
+    start_from: dict
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep that can begin; dicts are by trial.
+
+    Args:
+        sweep (Sweep): The file.
+        trials (list[Trial]): All trials.
+        configs (dict[str, Config]): Their whole configs.
+        iterations (dict[str, dict]): Those of every step.
+        records (dict[str, Record | None]): What there is already.
+        work (Work): What is still to do.
+    """
+    sweep: Sweep
+    trials: list
+    configs: dict
+    iterations: dict
+    records: dict
+    work: Work
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.sweep.work_dir)
+
+    def folder_of(self, name: str) -> Path:
+        """Where a trial or, by its key, a shared step 0 is trained."""
+        kind = 'trials' if name in self.configs else 'step_0'
+        return self.folder / kind / name
+
+    def done(self, name: str) -> list[int]:
+        """Steps that a trial need not train."""
+        record = self.records[name]
+        if name in self.work.start_from:
+            return [0]
+        return record.finished_steps if record else []
+
+
+def prepare(sweep: Sweep) -> Plan:
+    """Plan a sweep, and find every mistake that can be found now.
+
+    Every setting is checked as a run would be: keys, parts, data.
+
+    Raises:
+        ConfigError: If a trial cannot be run; it is named.
+    """
+    trials = plan_trials(sweep)
+    configs, iterations, records = {}, {}, {}
+    checked: dict = {}
+    keys = {}
+    for trial in trials:
+        name, folder = trial.name, Path(sweep.work_dir, 'trials', trial.name)
+        try:
+            if trial.group not in checked:
+                cfg = trial_config(trial, folder)
+                checked[trial.group] = cfg, check_trial(cfg, sweep.select)
+            cfg, iterations[name] = checked[trial.group]
+            cfg = configs[name] = copy.deepcopy(cfg)
+            cfg.work_dir = str(folder)
+            cfg.merge_from_dict({'randomness.seed': trial.seed})
+            keys[name] = first_step_key(cfg)
+            records[name] = read_record(folder, cfg)
+        except ConfigError as error:
+            raise ConfigError(f'{name}: {error}') from error
+    keys = borrow_first_steps(trials, keys)
+    known = records | {
+        key: read_record(Path(sweep.work_dir, 'step_0', key))
+        for key in keys.values() if key is not None}
+    work = plan_work(
+        keys, {name: len(record.steps) if record else 0
+               for name, record in known.items()},
+        [name for name, record in records.items() if is_finished(record)])
+    return Plan(sweep, trials, configs, iterations, records, work)
+
+
+def is_finished(record: Record | None) -> bool:
+    return record is not None and record.content['status'] == 'finished'
+
+
+def read_record(folder: Path, cfg: Config | None = None) -> Record | None:
+    """Return the record of a run, or None if it has none yet.
+
+    Args:
+        folder (Path): The run's work_dir.
+        cfg (Config, optional): Its config, if it must be that of the record.
+
+    Raises:
+        ConfigError: If the record is that of another config.
+    """
+    if not (folder / FILE_NAME).exists():
+        return None
+    record = Record.read(folder)
+    if cfg is not None and \
+            record.content['run']['config_hash'] != config_hash(cfg):
+        raise ConfigError(
+            f'{folder} holds a run of another config than the sweep has now: '
+            'remove that folder, or choose another --work-dir. Nothing was '
+            'changed.')
+    return record
 
 
 def plan_trials(sweep: Sweep) -> list[Trial]:
@@ -50,11 +167,12 @@ def plan_trials(sweep: Sweep) -> list[Trial]:
         ConfigError: If two of them are the same.
     """
     trials = [
-        _trial(method, scenario, setting, seed)
+        _trial(method, scenario, dict(zip(method.grid, values, strict=True)),
+               seed)
         for seed in sweep.seeds
         for scenario in sweep.scenarios
         for method in sweep.methods
-        for setting in _settings(method.grid)
+        for values in itertools.product(*method.grid.values())
     ]
     for name, number in Counter(t.name for t in trials).items():
         if number > 1:
@@ -62,11 +180,6 @@ def plan_trials(sweep: Sweep) -> list[Trial]:
                               'take the repeated seed, scenario or value '
                               'out.')
     return trials
-
-
-def _settings(grid: Mapping) -> list[dict]:
-    return [dict(zip(grid, values, strict=True))
-            for values in itertools.product(*grid.values())]
 
 
 def _trial(method: Method, scenario: Mapping, setting: dict,
@@ -117,20 +230,104 @@ def _slug(text: str) -> str:
     return f'{plain[:LONGEST]}-{mark}'
 
 
-@dataclass(frozen=True)
-class Work:
-    """What is still to do.
+def trial_config(trial: Trial, folder: Path) -> Config:
+    """Return the whole config of a trial.
 
-    Args:
-        trials (list[str]): Trials that are not finished.
-        first_steps (dict): For every step 0 to be trained once for several
-            trials, its key and the trial whose config trains it.
-        start_from (dict): By trial that takes its step 0 from elsewhere, the
-            name of the finished trial, or the key of the shared step 0.
+    Raises:
+        ConfigError: If the config cannot be read, or the grid varies a key
+            that it does not have.
     """
-    trials: list
-    first_steps: dict
-    start_from: dict
+    args = argparse.Namespace(
+        config=trial.method.config,
+        cfg_options=trial.options,
+        work_dir=str(folder))
+    keys = list(_keys(load_config(args).to_dict()))
+    for key in trial.setting:
+        if key not in keys:
+            near = difflib.get_close_matches(key, keys, 1)
+            hint = f' (did you mean {near[0]!r}?)' if near else ''
+            raise ConfigError(
+                f'The grid varies {key!r}, which {trial.method.config} does '
+                f'not have{hint}. If it shall be new, give it a value in '
+                'cfg_options first.')
+    args.cfg_options = {**trial.options, **trial.setting}
+    return load_config(args)
+
+
+def _keys(cfg: object, before: str = '') -> Iterator[str]:
+    """All dotted keys, the places in lists too."""
+    if isinstance(cfg, (list, tuple)):
+        cfg = dict(enumerate(cfg))
+    for key, value in cfg.items() if isinstance(cfg, Mapping) else ():
+        yield f'{before}{key}'
+        yield from _keys(value, f'{before}{key}.')
+
+
+def check_trial(cfg: Config, select: str | None) -> dict[int, int]:
+    """Find what is wrong with parts, data or selection before training.
+
+    Returns:
+        dict[int, int]: Iterations of every step.
+    """
+    runner = ContinualRunner(cfg)
+    problem = runner.scenario.problem
+    if select and SELECT[select] != problem:
+        raise ConfigError(f'select is {select!r}, but the problem is '
+                          f'{problem}.')
+    if select and not (cfg.get('heldout') or {}).get('ratio'):
+        raise ConfigError('select needs scores on a held-out slice: set '
+                          'heldout.ratio above 0, such as 0.1.')
+    check_start_files(cfg)
+    init_default_scope(cfg.get('default_scope', 'mmseg'))
+    with input_errors('data'):
+        return plan_steps(cfg, runner.scenario, runner.steps).iterations
+
+
+def first_step_key(cfg: Config) -> str | None:
+    """Tell apart what trains step 0.
+
+    Two trials with equal keys train the same weights at step 0: the configs
+    of that step are equal but for places, for what later steps of the
+    scenario hold, and for hooks that only measure when a step is done
+    (``trains_first_step = False``).
+
+    Returns:
+        str | None: 12 hex digits; None if step 0 is not trained at all, or
+        hands on more than its weights.
+    """
+    runner = ContinualRunner(cfg)
+    if 0 not in runner.steps:
+        return None
+    init_default_scope(cfg.get('default_scope', 'mmseg'))
+    with input_errors('config'):
+        step = step_config(cfg, runner.scenario, 0).to_dict()
+        if (step['model'].get('rc') or {}).get('init') == 'carry':
+            return None  # step 1 goes on with the branches of step 0
+        step['custom_hooks'] = [
+            hook for hook in step['custom_hooks'] if _trains(hook)
+        ]
+    facts = {k: v for k, v in step.items() if k not in PLACES}
+    facts = _replace(facts, runner.scenario.to_dict(),
+                     runner.scenario.base_hash)
+    text = json.dumps(facts, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _trains(hook: Mapping) -> bool:
+    """Whether a hook takes part in the training of step 0."""
+    hook = {k: v for k, v in hook.items() if k != 'priority'}
+    return getattr(HOOKS.build(hook), 'trains_first_step', True)
+
+
+def _replace(value: object, old: object, new: object) -> object:
+    """Put ``new`` wherever ``old`` stands inside dicts and lists."""
+    if value == old:
+        return new
+    if isinstance(value, Mapping):
+        return {k: _replace(v, old, new) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_replace(v, old, new) for v in value]
+    return value
 
 
 def plan_work(keys: Mapping[str, str | None], steps: Mapping[str, int],
@@ -147,9 +344,6 @@ def plan_work(keys: Mapping[str, str | None], steps: Mapping[str, int],
         steps (Mapping): By trial and by key, the number of recorded steps;
             0 where nothing is recorded.
         finished (Sequence[str]): The trials that are done.
-
-    Returns:
-        Work: The rest.
     """
     todo = [name for name in keys if name not in finished]
     needed: dict = {}
@@ -171,10 +365,6 @@ def plan_work(keys: Mapping[str, str | None], steps: Mapping[str, int],
 def borrow_first_steps(trials: Sequence[Trial],
                        keys: Mapping[str, str | None]) -> dict:
     """Give trials whose method names a ``step_0`` that method's key.
-
-    Args:
-        trials (Sequence[Trial]): All of them.
-        keys (Mapping): What each would train itself.
 
     Raises:
         ConfigError: If there is not exactly one such step 0.

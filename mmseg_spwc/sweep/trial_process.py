@@ -6,6 +6,7 @@ here.
 """
 import contextlib
 import ctypes
+import errno
 import json
 import os
 import signal
@@ -17,10 +18,12 @@ from pathlib import Path
 
 LOG = 'train.log'
 ATTEMPTS = 'attempts.txt'
-STOPPED = 75  # the run was asked to stop and can go on
-MEND = (2, 3, 4)  # codes of a run that would end in the same way again
+# exit codes of a run: see mmseg_spwc.errors
+FINAL = (2, 3, 4)  # it would end in the same way again
+NO_ROOM = 74
+STOPPED = 75  # it was asked to stop and can go on
 PAUSE = 0.2  # seconds between two looks
-PATIENCE = 60  # seconds for an earlier process to end
+LONGEST_WAIT = 60  # seconds for an earlier process to end
 
 
 def run_trial(job: dict, first_step: str | None = None) -> str | None:
@@ -39,11 +42,12 @@ def run_trial(job: dict, first_step: str | None = None) -> str | None:
     Raises:
         ChildProcessError: If the process died; Ray tries again, and
             ``--resume`` goes on where it was.
+        OSError: With ``ENOSPC``, if there was no room for a file.
     """
     if first_step is not None:
         return f'its step 0 failed: {first_step}'
     folder = Path(job['folder'])
-    free_the_folder(folder)
+    wait_for_earlier_process(folder)
     with (folder / ATTEMPTS).open('a') as attempts:
         attempts.write(f'{time.time():.0f} {socket.gethostname()} '
                        f'{os.getpid()}\n')
@@ -65,13 +69,15 @@ def run_trial(job: dict, first_step: str | None = None) -> str | None:
             raise
     if code == 0:
         return None
-    reason = last_words(folder / LOG, begin, code)
-    if code in MEND:
+    reason = failure(folder / LOG, begin, code)
+    if code == NO_ROOM:
+        raise OSError(errno.ENOSPC, reason)
+    if code in FINAL:
         return reason
     raise ChildProcessError(reason)
 
 
-def free_the_folder(folder: Path) -> None:
+def wait_for_earlier_process(folder: Path) -> None:
     """See that no earlier process of this trial is in the way.
 
     One sweep holds the folder, and Ray starts a trial again only when it has
@@ -79,7 +85,7 @@ def free_the_folder(folder: Path) -> None:
     machine is a remnant; a process of this machine is waited for.
     """
     lock = folder / 'run.lock'
-    for _ in range(PATIENCE):
+    for _ in range(LONGEST_WAIT):
         try:
             owner = json.loads(lock.read_text())
             if owner['host'] != socket.gethostname():
@@ -91,14 +97,8 @@ def free_the_folder(folder: Path) -> None:
         time.sleep(1)
 
 
-def last_words(log: Path, begin: int, code: int) -> str:
-    """Return why a process ended.
-
-    Args:
-        log (Path): Where it wrote.
-        begin (int): Where its words begin there.
-        code (int): Its exit code.
-    """
+def failure(log: Path, begin: int, code: int) -> str:
+    """Say why a process ended that has written to a log from ``begin`` on."""
     if code == STOPPED:
         return 'it was asked to stop'
     if code < 0:

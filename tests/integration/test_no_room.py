@@ -31,7 +31,7 @@ def test_importances_do_not_fit(tmp_path, capfd):
         target=train_in_little_room, args=(cfg, ))
     process.start()
     process.join(120)
-    assert process.exitcode == 2
+    assert process.exitcode == 74
     told = capfd.readouterr().err.strip().splitlines()[-1]
     assert told.startswith('error: Cannot write')
     assert 'Make room and go on with --resume' in told

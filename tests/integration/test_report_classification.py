@@ -71,10 +71,9 @@ def test_easy_and_hard_tasks(runs):
 def test_demo(runs, tmp_path, monkeypatch, capsys):
     import runpy
     root = Path(__file__).resolve().parents[2]
-    (tmp_path / 'c.py').write_text(runs[0].record.content['run']['config'])
     cv2.imwrite(str(tmp_path / 'i.png'), np.zeros((50, 40, 3), np.uint8))
     monkeypatch.setattr(sys, 'argv', [
-        'demo', str(tmp_path / 'c.py'),
+        'demo', str(runs[0].folder / 'record.json'),
         str(runs[0].folder / 'step_01/final.pth'), str(tmp_path / 'i.png'),
         '--size', '32', '-o', str(tmp_path / 'o.png')])
     assert runpy.run_path(str(root / 'tools/demo.py'))['main']() == 0

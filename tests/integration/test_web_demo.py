@@ -81,7 +81,7 @@ def test_classes_of_a_classifier_by_step(run):
     # by hand: the task's order of pixels, the network, a softmax
     from mmseg_spwc.datasets.batches import PixelOrders
     from mmseg_spwc.engine.step_config import scenario_of
-    orders = PixelOrders(scenario_of(trials.cfg), 3, 1024)
+    orders = PixelOrders(scenario_of(trials.cfg), 1024)
     x = orders(torch.from_numpy(grey)[None, None], torch.tensor([1])).float()
     pre = loaded.model.data_preprocessor
     x = (x - pre.mean.view(1, -1, 1, 1)) / pre.std.view(1, -1, 1, 1)

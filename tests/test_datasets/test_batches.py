@@ -116,7 +116,7 @@ def test_pixels_of_every_task_move_as_its_own_order_says(tasks):
         problem='classification', dataset='toy', kind='domain',
         steps=[['p0'], ['p1'], ['p2']], num_classes=6, permute=True))
     images = torch.randint(256, (len(tasks), 2, 3, 4), dtype=torch.uint8)
-    moved = PixelOrders(scenario, 3, 12)(images, torch.tensor(tasks))
+    moved = PixelOrders(scenario, 12)(images, torch.tensor(tasks))
     for image, other, task in zip(images, moved, tasks, strict=True):
         order = torch.from_numpy(scenario.permutation(task, 12))
         assert torch.equal(other.flatten(1), image.flatten(1)[:, order])

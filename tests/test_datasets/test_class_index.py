@@ -7,25 +7,7 @@ import pytest
 from PIL import Image
 
 from mmseg_spwc.datasets import class_index
-from mmseg_spwc.datasets.class_index import image_names, load_class_index
-
-
-class Source:
-    """Stands for a built mmseg data set."""
-
-    def __init__(self, folder, names, reduce_zero_label=False):
-        self.infos = [
-            dict(
-                img_path=str(folder / f'{n}.jpg'),
-                seg_map_path=str(folder / f'{n}.png'),
-                reduce_zero_label=reduce_zero_label) for n in names
-        ]
-
-    def __len__(self):
-        return len(self.infos)
-
-    def get_data_info(self, index):
-        return self.infos[index]
+from mmseg_spwc.datasets.class_index import load_class_index
 
 
 @pytest.fixture
@@ -37,10 +19,14 @@ def folder(tmp_path):
     return tmp_path
 
 
-def index(folder, names, **kwargs):
-    source = Source(folder, names, **kwargs)
-    return load_class_index(source, image_names(source.infos, str(folder)),
-                            str(folder / 'cache'))
+def index(folder, names, reduce_zero_label=False):
+    infos = [
+        dict(
+            img_path=str(folder / f'{n}.jpg'),
+            seg_map_path=str(folder / f'{n}.png'),
+            reduce_zero_label=reduce_zero_label) for n in names
+    ]
+    return load_class_index(infos, str(folder), str(folder / 'cache'))
 
 
 def test_values_by_name_without_ignored(folder):
@@ -57,7 +43,9 @@ def test_second_time_reads_the_stored_scan(folder, monkeypatch):
     first = index(folder, 'abc')
     monkeypatch.setattr(class_index, 'track', None)
     assert index(folder, 'abc') == first
-    assert index(folder, 'cab') == first  # the order of the list is nothing
+    # the order of the list does not matter
+    assert index(folder, 'cab') == first and [*index(folder, 'cab')] == [
+        *'cab']
 
 
 def test_changed_mask_is_scanned_again(folder):

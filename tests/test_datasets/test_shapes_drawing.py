@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mmseg_spwc  # noqa: F401  makes mmseg importable
-from mmseg_spwc.datasets import shapes_drawing
-from mmseg_spwc.datasets.shapes_drawing import draw_sample, paint
-from mmseg_spwc.datasets.shapes_outlines import (
+from mmseg_spwc.datasets import shapes
+from mmseg_spwc.datasets.shapes import (
     CLASSES,
     OUTLINES,
+    draw_sample,
+    paint,
     place_outline,
 )
 
@@ -76,7 +77,7 @@ def test_an_object_wears_the_look_of_its_label(monkeypatch):
     def plain(y, x, name, **kwargs):
         return np.array([10. + 20 * CLASSES.index(name), 200., 0.])
 
-    monkeypatch.setattr(shapes_drawing, 'texture_colours', plain)
+    monkeypatch.setattr(shapes, 'texture_colours', plain)
     for seed in range(10):
         image, label = draw_sample(96, np.random.default_rng(seed))
         for value in set(np.unique(label)) - {0, 255}:
@@ -109,11 +110,11 @@ def test_an_object_has_its_class_hue_on_average(name):
     rng = np.random.default_rng(0)
     angles = []
     for _ in range(60):
-        colours = shapes_drawing.texture_colours(y, x, name, 0.3, 1., rng)
+        colours = shapes.texture_colours(y, x, name, 0.3, 1., rng)
         brightest = colours[colours.sum(axis=1).argmax()] / 255
         angles.append(2 * np.pi * colorsys.rgb_to_hsv(*brightest)[0])
     mean = np.degrees(np.angle(np.exp(1j * np.array(angles)).mean()))
-    off = (mean - shapes_drawing.LOOKS[name][1] + 180) % 360 - 180
+    off = (mean - shapes.LOOKS[name][1] + 180) % 360 - 180
     assert abs(off) < 3 * 22 / np.sqrt(60)
 
 
@@ -135,7 +136,7 @@ def test_classes_are_frequent_in_a_slightly_skewed_way():
         ids, counts = np.unique(label, return_counts=True)
         images.update(ids.tolist())
         pixels.update(dict(zip(ids.tolist(), counts.tolist(), strict=True)))
-    assert sum(shapes_drawing.FREQUENCIES) == pytest.approx(1)
+    assert sum(shapes.FREQUENCIES) == pytest.approx(1)
     shares = [images[1 + i] / 300 for i in range(len(CLASSES))]
     assert min(shares) > 0.1 and max(shares) < 0.45
     assert sum(shares[:5]) > sum(shares[5:])

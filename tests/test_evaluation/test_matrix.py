@@ -97,7 +97,7 @@ def test_recording_row_by_row():
     a = AccuracyMatrix()
     for row in SMALL:
         a.record(row)
-    assert a.to_list() == SMALL == AccuracyMatrix(a.to_list()).to_list()
+    assert [*a] == SMALL
     assert len(a) == 3 and a[2][1] == .7 and a[-1] == SMALL[-1]
 
 

@@ -6,13 +6,15 @@ import pytest
 from mmseg_spwc.scenario import (
     SETTINGS,
     SegmentationScenario,
+    build_scenario,
     get_scenario,
-    known_scenarios,
 )
+from mmseg_spwc.scenario.catalogue import CATALOGUE
 
 BY_CLASS = [(dataset, name)
-            for dataset in ('voc', 'ade', 'cityscapes', 'shapes')
-            for name in known_scenarios(dataset)]
+            for dataset, entry in CATALOGUE['segmentation'].items()
+            if dataset != 'cityscapes_domain'
+            for name in (*entry['names'], *entry.get('permuted', ()))]
 PERMUTED = ((5, 2), (4, ), (1, 3))
 
 
@@ -55,7 +57,8 @@ def test_tables_of_every_named_scenario(dataset, name, setting):
         assert all(train[c - scenario.label_offset] == 0 for c in later)
 
 
-@pytest.mark.parametrize('name', known_scenarios('cityscapes_domain'))
+@pytest.mark.parametrize('name', CATALOGUE['segmentation'][
+    'cityscapes_domain']['names'])
 def test_domain_tables_never_change(name):
     scenario = get_scenario('cityscapes_domain', name)
     identity = np.where(np.arange(256) < 19, np.arange(256), 255)
@@ -165,8 +168,8 @@ def test_wrong_number_of_names():
 def test_dict_and_hash_round_trip():
     scenario = toy()
     data = json.loads(json.dumps(scenario.to_dict()))
-    assert SegmentationScenario.from_dict(data) == scenario
-    assert SegmentationScenario.from_dict(data).hash == scenario.hash
+    assert build_scenario(data) == scenario
+    assert build_scenario(data).hash == scenario.hash
     listed = toy(steps=[np.array([5, 2]), [4], [1, 3]], test_ratio=0)
     assert listed == scenario
     assert listed.hash == scenario.hash

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from mmseg_spwc.scenario import (
     SETTINGS,
     SegmentationScenario,
+    build_scenario,
     get_scenario,
     hold_out,
     select_heldout,
@@ -40,7 +41,7 @@ def scenarios(draw, setting=None):
 
 
 def with_setting(scenario, setting):
-    return SegmentationScenario.from_dict(
+    return build_scenario(
         {**scenario.to_dict(), 'setting': setting})
 
 

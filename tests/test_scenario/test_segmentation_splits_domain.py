@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from mmseg_spwc.scenario import (
     SegmentationScenario,
+    build_scenario,
     domain_of,
     hold_out,
     select_heldout,
@@ -60,7 +61,7 @@ def test_domains_never_leak(sizes):
 
 
 def test_domains_with_a_test_set_of_their_own():
-    scenario = SegmentationScenario.from_dict(
+    scenario = build_scenario(
         {**CITIES.to_dict(), 'test_ratio': 0})
     index = streets({'aa': 3, 'bb': 2, 'cc': 1})
     assert splits.test_part(index, scenario) == frozenset()

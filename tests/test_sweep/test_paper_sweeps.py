@@ -4,9 +4,8 @@ from pathlib import Path
 import pytest
 from mmengine.config import Config
 
-from mmseg_spwc.sweep.plan import plan_trials
+from mmseg_spwc.sweep.plan import plan_trials, trial_config
 from mmseg_spwc.sweep.sweep_file import read_sweep
-from mmseg_spwc.sweep.trial_config import trial_config
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / 'configs/sweeps/paper').glob('*.py'))

@@ -12,14 +12,10 @@ from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.engine.launch import load_config
 from mmseg_spwc.engine.open_record import config_hash
 from mmseg_spwc.errors import ConfigError
-from mmseg_spwc.sweep.dry_run import describe
-from mmseg_spwc.sweep.prepare import prepare
+from mmseg_spwc.sweep.driver import make_job, write_config
+from mmseg_spwc.sweep.estimate import describe
+from mmseg_spwc.sweep.plan import first_step_key, prepare
 from mmseg_spwc.sweep.sweep_file import read_sweep
-from mmseg_spwc.sweep.trial_config import (
-    first_step_key,
-    make_job,
-    write_config,
-)
 
 
 @pytest.fixture
@@ -121,7 +117,7 @@ def test_a_run_of_another_config_is_not_taken_for_done(plan, tmp_path):
     assert plan(methods=methods).work.trials == []
     with pytest.raises(ConfigError, match='a run of another config'):
         plan(methods=methods, cfg_options={'total_batch_size': 32})
-    path = found.trial_folder('finetune_2_seed0') / 'record.json'
+    path = found.folder_of('finetune_2_seed0') / 'record.json'
     record.content['status'] = 'running'
     path.write_text(json.dumps(record.content))
     assert plan(methods=methods).work.trials == ['finetune_2_seed0']

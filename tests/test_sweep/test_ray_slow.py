@@ -257,7 +257,7 @@ def test_a_full_disk_stops_the_sweep(tmp_path):
         tmp_path / 's.py', resources=dict(cpus=2),
         methods=dict(a='harmed.py', b=leaf('si')))
     done = run(sweep, **options)
-    assert done.returncode == 2
+    assert done.returncode == 74
     told = done.stderr.strip().splitlines()[-1]
     assert told.startswith('error: a_2_seed0: Cannot write ')
     assert 'make room and run the same command to go on' in told

@@ -11,10 +11,12 @@ import time
 import pytest
 from small_sweeps import ROOT
 
+from mmseg_spwc import errors
+from mmseg_spwc.sweep import trial_process
 from mmseg_spwc.sweep.trial_process import (
-    free_the_folder,
-    last_words,
+    failure,
     run_trial,
+    wait_for_earlier_process,
 )
 
 
@@ -46,6 +48,27 @@ def test_what_may_go_better_next_time_is_raised(tmp_path, code, words):
     (tmp_path / 'train.log').write_text('error: an old one\n')
     with pytest.raises(ChildProcessError, match=words):
         run_trial(job(tmp_path, code))
+
+
+def test_a_full_disk_is_told_apart(tmp_path):
+    code = 'import sys; print("error: Cannot write x: no."); sys.exit(74)'
+    with pytest.raises(OSError) as told:
+        run_trial(job(tmp_path, code))
+    assert told.value.errno in errors.NO_ROOM
+    assert told.value.strerror == 'Cannot write x: no.'
+    # the same words with another code
+    assert run_trial(job(tmp_path, code.replace('74', '2'))) == \
+        'Cannot write x: no.'
+
+
+def test_exit_codes_are_those_of_the_errors():
+    """The module imports nothing of the package."""
+    codes = {kind.exit_code: kind for kind in (
+        errors.RunStopped, *errors.RunStopped.__subclasses__())}
+    assert codes.pop(trial_process.NO_ROOM) is errors.StorageError
+    assert codes.pop(trial_process.STOPPED) is errors.Preempted
+    assert codes.pop(1) is errors.RunStopped
+    assert set(codes) == set(trial_process.FINAL)
 
 
 def test_nothing_begins_without_its_step_0(tmp_path):
@@ -97,7 +120,7 @@ def lock(folder, **owner):
 
 def test_a_lock_from_another_machine_is_a_remnant(tmp_path):
     path = lock(tmp_path, host='elsewhere', pid=1)
-    free_the_folder(tmp_path)
+    wait_for_earlier_process(tmp_path)
     assert not path.exists()
 
 
@@ -106,7 +129,7 @@ def test_an_earlier_process_here_is_waited_for(tmp_path):
     timer = threading.Timer(1.5, path.unlink)
     timer.start()
     begin = time.monotonic()
-    free_the_folder(tmp_path)
+    wait_for_earlier_process(tmp_path)
     assert 1 < time.monotonic() - begin < 20
     timer.join()
 
@@ -114,6 +137,6 @@ def test_an_earlier_process_here_is_waited_for(tmp_path):
 def test_words_of_this_attempt_alone(tmp_path):
     log = tmp_path / 'log'
     log.write_text('error: old\nnew\n')
-    assert last_words(log, len('error: old\n'), 1) == 'new'
+    assert failure(log, len('error: old\n'), 1) == 'new'
     log.write_text('x' * 50_000 + '\nlast\n')
-    assert last_words(log, 0, 1) == 'last'
+    assert failure(log, 0, 1) == 'last'

@@ -101,11 +101,7 @@ class _ArrayUnpickler(pickle.Unpickler):
 def load_arrays(path: str | Path) -> Any:
     """Read a pickle of arrays, numbers, strings and containers of them.
 
-    Args:
-        path (str | Path): The file; strings of Python 2 become ``bytes``.
-
-    Raises:
-        ValueError: The file is not a pickle, or holds anything else.
+    Strings of Python 2 become ``bytes``.
     """
     with open(path, 'rb') as file:
         try:

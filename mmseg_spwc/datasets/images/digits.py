@@ -24,7 +24,12 @@ class DigitImages(ImageSource):
 
     def __init__(self, split: str = 'train') -> None:
         check_split(split)
-        digits = _load()
+        try:
+            from sklearn.datasets import load_digits
+        except ImportError as error:
+            raise ImportError('The digits come with scikit-learn: run `pip '
+                              'install scikit-learn`.') from error
+        digits = load_digits()
         train, test = stratified_split(digits.target, TEST_RATIO, seed=0)
         chosen = train if split == 'train' else test
         images = np.rint(digits.images[chosen] * (255 / 16)).astype(np.uint8)
@@ -33,12 +38,3 @@ class DigitImages(ImageSource):
             torch.from_numpy(images)[:, None],
             torch.from_numpy(digits.target[chosen]).long(),
             [str(i) for i in range(10)])
-
-
-def _load():
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError as error:
-        raise ImportError('The digits come with scikit-learn: run `pip '
-                          'install scikit-learn`.') from error
-    return load_digits()

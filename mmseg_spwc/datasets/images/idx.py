@@ -57,16 +57,10 @@ class IdxImages(ImageSource):
 
 
 def read_idx(path: str | Path) -> np.ndarray:
-    """Read an array of bytes in IDX format.
+    """Read an array of bytes in IDX format, ``.gz`` or not.
 
     The header is two zero bytes, the type of the elements, the number of
     dimensions, and each dimension as a big-endian 32-bit number.
-
-    Args:
-        path (str | Path): The file; compressed if its name ends in ``.gz``.
-
-    Returns:
-        np.ndarray: uint8, in the shape of the header.
     """
     opener = gzip.open if str(path).endswith('.gz') else open
     try:

@@ -85,11 +85,9 @@ class InMemoryImages(ImageSource):
 
 
 class SampleSource:
-    """Data sets of MMPretrain that are read one image at a time.
+    """Datasets of MMPretrain that are read one image at a time.
 
-    Args:
-        config (Mapping): Config of an mmpretrain data set, or a
-            ``ConcatDataset`` of them in ``datasets``.
+    The config is that of one, or of a ``ConcatDataset`` of them.
     """
 
     def __init__(self, config: Mapping) -> None:
@@ -128,14 +126,8 @@ def is_source(config: Mapping) -> bool:
 def load_source(config: Mapping) -> ImageSource:
     """Build a source, or several in a row, once per process.
 
-    The last few are kept, so that the steps of a sequence share the images.
-
-    Args:
-        config (Mapping): Config of a source, or a ``ConcatDataset`` of them
-            in ``datasets``.
-
-    Returns:
-        ImageSource: The source. It is shared: do not change it.
+    The last few are kept, so that the steps of a sequence share the images:
+    do not change them.
     """
     key = json.dumps(config, sort_keys=True, default=str)
     if key not in _loaded:
@@ -168,13 +160,7 @@ def check_split(split: str) -> None:
 
 
 def find_file(root: str | Path, names: Sequence[str], what: str) -> Path:
-    """Return the first file there is, or say which files go where.
-
-    Args:
-        root (str | Path): Folder of the data set.
-        names (Sequence[str]): Paths below it, in the order of preference.
-        what (str): The data set, for the message.
-    """
+    """Return the first file there is, or say which files go where."""
     for name in names:
         if (Path(root) / name).is_file():
             return Path(root) / name

@@ -73,11 +73,7 @@ def list_images(data_root: str, split: str) -> list[tuple[Path, str]]:
 
 
 def decode(paths: Sequence[Path]) -> np.ndarray:
-    """Read images of one size; grey ones become RGB.
-
-    Returns:
-        np.ndarray: uint8, (N, 3, H, W).
-    """
+    """Read images of one size as uint8 (N, 3, H, W); grey become RGB."""
     first = _rgb(paths[0])
     images = np.empty((len(paths), *first.shape), dtype=np.uint8)
     for i, path in enumerate(paths):

@@ -7,7 +7,6 @@ from mmengine.runner import Runner, ValLoop
 
 from mmseg_spwc.datasets.continual_seg import (
     build_source,
-    check_label_values,
     choose,
     index_of,
     insert_label_map,
@@ -66,16 +65,15 @@ class Segmentation(Problem):
         for role, loader in (('train', first.train_dataloader),
                              ('test', first.test_dataloader)):
             source = loader.dataset.dataset
-            index, _ = index_of(
-                build_source(source), source, loader.dataset.cache_dir)
-            check_label_values(index, scenario)
+            index = index_of(build_source(source), source, scenario,
+                             loader.dataset.cache_dir)
             insert_label_map(pipeline_of(source), [])  # or say why not
             indices[role] = index
         counts = {
             step: {
                 role: len(
                     choose(indices[source], scenario, step, role,
-                           dataset.get('heldout') or {},
+                           dataset.get('heldout'),
                            dataset.get('cumulative', False)))
                 for role, source, dataset in _roles(cfg)
             }

@@ -4,23 +4,19 @@ It knows ids, channels and heads; images are the matter of
 :mod:`mmseg_spwc.scenario.classification_splits`, names such as ``10x10`` of
 :mod:`mmseg_spwc.scenario.catalogue`.
 """
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from .checks import (
-    check_classification,
-    check_classification_words,
-    flag,
-    number,
-    plain_steps,
-    seed_number,
-    whole_number,
-)
-from .old_words import in_old_words
-from .scenario import Scenario, digest
+from .checks import seed_number
+from .scenario import Scenario
+
+MOST_CLASSES = 1_000_000
+HEADS = {'task': ('per_step', ), 'class': ('shared', ),
+         'domain': ('shared', 'per_step')}
 
 
 @dataclass(frozen=True)
@@ -44,8 +40,8 @@ class ClassificationScenario(Scenario):
             ``per_step`` for the kind ``task`` and ``shared`` for the others.
         permute: Domains only: every step, the first too, shuffles the pixels
             of all images by a permutation of its own.
-        turns: With ``permute``: how many data sets the steps take in turn.
-            Step t takes the images of data set t modulo ``turns``; with 1
+        turns: With ``permute``: how many datasets the steps take in turn.
+            Step t takes the images of dataset t modulo ``turns``; with 1
             every step takes all images.
         noise: Standard deviation of the noise on the last step's images, as
             a share of the range of pixel values. It rises evenly from none
@@ -59,6 +55,7 @@ class ClassificationScenario(Scenario):
 
     problem: ClassVar[str] = 'classification'
     has_background: ClassVar[bool] = False
+    words: ClassVar[dict] = dict(kind=tuple(HEADS), heads=HEADS['domain'])
 
     dataset: str
     name: str
@@ -77,21 +74,42 @@ class ClassificationScenario(Scenario):
         if self.heads is None:
             heads = 'per_step' if self.kind == 'task' else 'shared'
             object.__setattr__(self, 'heads', heads)
-        check_classification_words(self)
-        tidy = {
-            'name': str(self.name),
-            'steps': plain_steps(self.steps, self.kind),
-            'num_classes': whole_number(self.num_classes, 'num_classes'),
-            'permute': flag(self.permute, 'permute'),
-            'seed': seed_number(self.seed),
-            'partial': flag(self.partial, 'partial'),
-            'turns': whole_number(self.turns, 'turns'),
-            'noise': number(self.noise, 'noise'),
-            'rotation': number(self.rotation, 'rotation'),
-        }
-        for field, value in tidy.items():
-            object.__setattr__(self, field, value)
-        check_classification(self)
+        super().__post_init__()
+
+    def check(self) -> None:
+        seed_number(self.seed)
+        self._check_fields_together()
+        self.check_num_classes(2, MOST_CLASSES)
+        self.check_steps()
+        if self.turns < 1:
+            raise ValueError(f'turns is {self.turns}: give 1 or more.')
+        for name in ('noise', 'rotation'):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ValueError(f'{name} is {getattr(self, name)}: give 0 '
+                                 'or more.')
+        if self.kind != 'domain':
+            self.check_learnt(0, '', 'leave them out')
+            return
+        for t, step in enumerate(self.steps):
+            if len(step) != 1:
+                raise ValueError(
+                    f'Step {t} has the domains {", ".join(step)}: give every '
+                    'domain a step of its own.')
+
+    def _check_fields_together(self) -> None:
+        if self.heads not in HEADS[self.kind]:
+            raise ValueError(
+                f'A scenario of kind {self.kind!r} cannot have '
+                f'heads={self.heads!r}: where the task is known every task '
+                "has its head (kind='task'), where it is not there is one "
+                "(kind='class'); leave heads out.")
+        if self.permute and self.kind != 'domain':
+            raise ValueError("permute needs kind='domain': the classes stay, "
+                             'the pixels are shuffled.')
+        if self.turns != 1 and not self.permute:
+            raise ValueError('turns needs permute=True: a data set that is '
+                             'taken again is another task by its '
+                             'permutation.')
 
     @property
     def label(self) -> str:
@@ -111,14 +129,6 @@ class ClassificationScenario(Scenario):
             return tuple(range(self.num_classes))
         return self.steps[task]
 
-    def seen_classes(self, t: int) -> tuple[int, ...]:
-        """Id of every channel after step t; heads may repeat them."""
-        return self.old_classes(t) + self.new_classes(t)
-
-    def new_channels(self, t: int) -> int:
-        """Number of output channels that step t adds."""
-        return len(self.new_classes(t))
-
     def head_of(self, task: int) -> tuple[int, int]:
         """First channel and number of channels that answer for a task."""
         if self.kind == 'class':
@@ -129,11 +139,10 @@ class ClassificationScenario(Scenario):
         return first, len(self.task_classes(task))
 
     def channel_table(self, task: int) -> np.ndarray:
-        """Lookup from raw label to channel for the samples of a task.
+        """Lookup (num_classes, ) from raw label to channel of a task.
 
-        Returns:
-            np.ndarray: int64, shape (num_classes, ), -1 where the class is
-            not of that task (kind ``class``: is not seen after that step).
+        It is -1 where the class is not of that task (kind ``class``: is not
+        seen after that step).
         """
         if self.kind == 'class':
             first, classes = 0, self.seen_classes(task)
@@ -143,25 +152,11 @@ class ClassificationScenario(Scenario):
         table[list(classes)] = np.arange(first, first + len(classes))
         return table
 
-    def task_of_class(self) -> dict[int, int]:
-        """Step that learns each class id."""
-        if self.kind == 'domain':
-            raise ValueError("In a scenario of kind 'domain' every step has "
-                             'all classes: a class is of no single task.')
-        return {c: t for t, step in enumerate(self.steps) for c in step}
-
     def permutation(self, task: int, size: int) -> np.ndarray:
-        """Order in which a task takes the pixels of an image.
+        """Order in which a task takes the pixels of an image, int64 (size, ).
 
-        It depends on ``seed``, task and size alone.
-
-        Args:
-            task: The task.
-            size: Number of pixels.
-
-        Returns:
-            np.ndarray: int64, shape (size, ): new pixel i is old pixel
-            ``order[i]``.
+        New pixel i is old pixel ``order[i]``. It depends on ``seed``, task
+        and size alone.
         """
         self.check_step(task)
         if not self.permute:
@@ -194,36 +189,15 @@ class ClassificationScenario(Scenario):
             chosen = [f'{name}@{step}' for name, step in pairs]
         return tuple(chosen)
 
-    def to_dict(self) -> dict:
-        steps = [list(step) for step in self.steps]
-        return {'problem': self.problem, **asdict(self), 'steps': steps}
-
-    @classmethod
-    def from_dict(cls, data: Mapping) -> 'ClassificationScenario':
-        return cls(**{k: v for k, v in data.items() if k != 'problem'})
-
-    def facts(self) -> dict:
-        facts = in_old_words(self.to_dict())
-        for field in fields(self):  # these are younger than many digests
-            if field.name in ('turns', 'noise', 'rotation') and \
-                    facts[field.name] == field.default:
-                del facts[field.name]
-        return facts
-
     @property
     def num_sources(self) -> int | None:
-        """How many data sets there must be; None if that does not matter."""
+        """How many datasets there must be; None if that does not matter."""
         if self.kind != 'domain' or (self.permute and self.turns == 1):
             return None
         return self.turns if self.permute else self.num_steps
 
-    @property
-    def base_hash(self) -> str:
-        """SHA-256 (hex) of all that step 0 depends on.
-
-        Scenarios with equal ``base_hash`` train the same model at step 0:
-        what the later steps hold does not matter.
-        """
+    def base_facts(self) -> dict:
+        """Without what only later steps hold."""
         later = ('name', 'partial', 'noise', 'rotation')
-        facts = {k: v for k, v in self.facts().items() if k not in later}
-        return digest({**facts, 'steps': facts['steps'][:1]})
+        facts = {k: v for k, v in asdict(self).items() if k not in later}
+        return {**facts, 'steps': facts['steps'][:1]}

@@ -4,6 +4,7 @@ It knows ids, channels and label values; images are the matter of
 :mod:`mmseg_spwc.scenario.segmentation_splits`, names such as ``10-1`` of
 :mod:`mmseg_spwc.scenario.catalogue`.
 """
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
@@ -12,15 +13,9 @@ import numpy as np
 
 from mmseg_spwc.labels import VOID
 
-from .checks import (
-    check_segmentation,
-    check_segmentation_words,
-    flag,
-    foreground_steps,
-    number,
-    whole_number,
-)
-from .scenario import Scenario, digest
+from .scenario import Scenario
+
+SETTINGS = ('overlapped', 'disjoint', 'sequential', 'partitioned')
 
 
 @dataclass(frozen=True)
@@ -55,6 +50,12 @@ class SegmentationScenario(Scenario):
     """
 
     problem: ClassVar[str] = 'segmentation'
+    words: ClassVar[dict] = dict(
+        setting=SETTINGS,
+        kind=('class', 'domain'),
+        future=('background', 'ignore'),
+        void=('ignore', 'background'),
+        label_offset=(0, 1))
 
     dataset: str
     name: str
@@ -69,19 +70,44 @@ class SegmentationScenario(Scenario):
     test_ratio: float = 0.0
     partial: bool = False
 
-    def __post_init__(self) -> None:
-        check_segmentation_words(self)
-        tidy = {
-            'name': str(self.name),
-            'steps': foreground_steps(self.steps, self.kind),
-            'num_classes': whole_number(self.num_classes, 'num_classes'),
-            'label_offset': int(self.label_offset),
-            'test_ratio': number(self.test_ratio, 'test_ratio'),
-            'partial': flag(self.partial, 'partial'),
-        }
-        for field, value in tidy.items():
-            object.__setattr__(self, field, value)
-        check_segmentation(self)
+    def _plain_steps(self) -> tuple[tuple, ...]:
+        steps = super()._plain_steps()
+        if self.kind == 'class' and steps:  # background is implicit
+            first = tuple(c for c in steps[0] if c != 0)
+            return (first, *steps[1:])
+        return steps
+
+    def check(self) -> None:
+        self.check_steps()
+        self.check_num_classes(2 if self.kind == 'class' else 1, VOID)
+        if self.kind == 'class':
+            if self.domain_pattern is not None or self.test_ratio:
+                raise ValueError(
+                    "domain_pattern and test_ratio need kind='domain': "
+                    'remove them or set the kind.')
+            self.check_learnt(
+                1, ', and background (0) may be written in step 0 only',
+                'leave them background')
+            return
+        if self.label_offset or self.void == 'background':
+            raise ValueError("A scenario of kind 'domain' has no background: "
+                             "leave label_offset at 0 and void at 'ignore'.")
+        if not 0 <= self.test_ratio < 1:
+            raise ValueError(f'test_ratio is {self.test_ratio}: give a share '
+                             'from 0 to below 1.')
+        if self._num_groups() != 1:
+            raise ValueError(
+                f'domain_pattern is {self.domain_pattern!r}: give a regular '
+                'expression with one group that finds the domain, such as '
+                "r'^([a-z]+)_'.")
+
+    def _num_groups(self) -> int:
+        try:
+            return re.compile(self.domain_pattern or '').groups
+        except re.error as error:
+            raise ValueError(
+                f'domain_pattern {self.domain_pattern!r} is not a regular '
+                f'expression ({error}): correct it.') from error
 
     @property
     def label(self) -> str:
@@ -114,11 +140,10 @@ class SegmentationScenario(Scenario):
         return frozenset(c - self.label_offset for c in classes)
 
     def train_table(self, t: int) -> np.ndarray:
-        """Lookup from raw label to channel for training at step t.
+        """Lookup (256, ) from raw label to channel for training at step t.
 
-        Returns:
-            np.ndarray: uint8, shape (256, ). Only the new classes are
-            labelled (``sequential``: the old ones too), all others are 0.
+        Only the new classes are labelled (``sequential``: the old ones too),
+        all others are 0.
         """
         labelled = set(self.seen_classes(t))
         if self.kind == 'class' and self.setting != 'sequential':
@@ -129,11 +154,10 @@ class SegmentationScenario(Scenario):
         return table
 
     def test_table(self, t: int) -> np.ndarray:
-        """Lookup from raw label to channel for testing after step t.
+        """Lookup (256, ) from raw label to channel for testing after step t.
 
-        Returns:
-            np.ndarray: uint8, shape (256, ). Every seen class is labelled;
-            classes of later steps are 0 or 255, as ``future`` says.
+        Every seen class is labelled; classes of later steps are 0 or 255, as
+        ``future`` says.
         """
         table = self._table(t, set(self.seen_classes(t)))
         if self.kind == 'class' and self.future == 'ignore':
@@ -149,12 +173,7 @@ class SegmentationScenario(Scenario):
         return table
 
     def check_labels(self, raw_values: Iterable[int], where: str) -> None:
-        """Raise ValueError where a mask holds a value the dataset has not.
-
-        Args:
-            raw_values: Label values found in the mask.
-            where: The file, for the message.
-        """
+        """Refuse label values of a mask, ``where``, that do not exist."""
         top = self.num_classes - 1 - self.label_offset
         wrong = sorted({
             int(v)
@@ -191,23 +210,14 @@ class SegmentationScenario(Scenario):
                 f'which has {self.num_classes} class ids: give one for each.')
         return [values[c] for c in self.seen_classes(t)]
 
-    def to_dict(self) -> dict:
-        """Plain data that JSON and MMEngine configs can hold."""
-        return {**asdict(self), 'steps': [list(step) for step in self.steps]}
-
-    @property
-    def base_hash(self) -> str:
-        """SHA-256 (hex) of all that step 0 depends on.
-
-        Scenarios with equal ``base_hash``, such as 10-1 and 10-5, train the
-        same model at step 0. It depends on how later classes are grouped
-        only where images are dealt out among the steps (``partitioned``).
-        """
-        facts = self.to_dict()
+    def base_facts(self) -> dict:
+        """Without the grouping of later classes, unless images are dealt out
+        among the steps (``partitioned``)."""
+        facts = asdict(self)
         del facts['name'], facts['partial']
         if self.kind == 'domain':
             facts['steps'] = facts['steps'][:1]
         elif self.setting != 'partitioned':
             later = sorted(c for step in self.steps[1:] for c in step)
             facts['steps'] = [facts['steps'][0], later]
-        return digest(facts)
+        return facts
