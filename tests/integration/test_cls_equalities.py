@@ -90,7 +90,7 @@ def test_accumulated_gradients_take_the_same_way(make, update):
 def test_mixed_precision_is_near_the_plain_run(make):
     cfg, plain = make('amp', 'ewc'), make('plain', 'ewc')
     use_mixed_precision(cfg)
-    assert 'Amp' in cfg.method.every.optim_wrapper.type
+    assert 'Amp' in cfg.optim_wrapper.type
     scores = [train(c).step(1)['accuracy_by_step'] for c in (cfg, plain)]
     assert scores[0] == pytest.approx(scores[1], abs=0.1)
     state = weights(cfg, 1)
