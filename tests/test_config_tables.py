@@ -10,7 +10,7 @@ from test_config_tree import CONFIGS, LEAVES, files_behind
 from mmseg_spwc.engine import step_config
 from mmseg_spwc.engine.stages import GROUPS, TABLE, overrides, tables_of
 from mmseg_spwc.engine.step_config import scenario_of
-from mmseg_spwc.scenario import known_scenarios
+from mmseg_spwc.scenario.catalogue import CATALOGUE
 
 FRAGMENTS = sorted(path for path in CONFIGS.glob('**/_base_/**/*.py')
                    if TABLE in path.read_text())
@@ -37,7 +37,8 @@ def scenarios_of(cfg: Config) -> list:
     found = []
     names = dict.fromkeys([cfg.scenario.name])
     if cfg.scenario.get('problem') != 'classification':
-        names.update(dict.fromkeys(known_scenarios(cfg.scenario.dataset)))
+        names.update(dict.fromkeys(
+            CATALOGUE['segmentation'][cfg.scenario.dataset]['names']))
     for name in names:
         own = copy.deepcopy(cfg)
         own.scenario.name = name
