@@ -1,6 +1,6 @@
 """Run methods x scenarios x seeds x grids on Ray, and compare them.
 
-    python tools/sweep.py SWEEP [--work-dir D] [--dry-run]
+    python tools/sweep.py SWEEP [--scale S] [--work-dir D] [--dry-run]
         [--address auto|HOST:PORT] [--cpus N] [--gpus N]
 
 A sweep file is a Python config, see docs/sweeps.md. The same command goes on
@@ -15,6 +15,8 @@ import sys
 def parse_args() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Run a sweep')
     parser.add_argument('sweep', help='sweep file')
+    parser.add_argument(
+        '--scale', help="one of the file's scales (default: as it stands)")
     parser.add_argument('--work-dir', help='folder for all trials')
     parser.add_argument(
         '--dry-run', action='store_true',
@@ -35,7 +37,7 @@ def main() -> int:
     from mmseg_spwc.errors import user_errors
     from mmseg_spwc.sweep.sweep_file import read_sweep
     with user_errors():
-        sweep = read_sweep(args.sweep)
+        sweep = read_sweep(args.sweep, args.scale)
         if args.work_dir:
             sweep = dataclasses.replace(sweep, work_dir=args.work_dir)
         return show(sweep, args) if args.dry_run else run(sweep, args)

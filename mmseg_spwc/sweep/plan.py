@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mmseg_spwc.errors import ConfigError
+from mmseg_spwc.utils.options import is_list
 
 from .sweep_file import Method, Sweep
 
@@ -70,7 +71,9 @@ def _settings(grid: Mapping) -> list[dict]:
 
 def _trial(method: Method, scenario: Mapping, setting: dict,
            seed: int) -> Trial:
-    label = '-'.join(str(value) for value in scenario.values())
+    # steps of one's own are told by their name
+    label = '-'.join(str(value) for value in scenario.values()
+                     if value is not True and not is_list(value))
     parts = [method.name, label, setting_label(setting)]
     name = _slug('_'.join(part for part in parts if part))
     options = {

@@ -15,13 +15,16 @@ underscore are the user's own:
 ``resources``    ``cpus`` and ``gpus`` of one trial
 ``retries``      how often a trial that died is tried again
 ``work_dir``     by default ``work_dirs/sweeps/<name>``
+``paper``        what was published: ``title``, ``says``, and
+                 ``scores[method][score]``, a number or (mean, deviation)
+``scales``       by name, what another scale of the sweep changes
 ===============  =====================================================
 """
 import difflib
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mmseg_spwc.engine.config_values import MOST_SEED, PATH, SEED
@@ -30,7 +33,8 @@ from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.utils.options import Kind, is_list, is_number, is_whole
 
 KEYS = ('methods', 'scenarios', 'seeds', 'grid', 'cfg_options', 'select',
-        'resources', 'retries', 'work_dir')
+        'resources', 'retries', 'work_dir', 'paper', 'scales')
+PAPER_KEYS = ('title', 'says', 'scores')
 METHOD_KEYS = ('config', 'grid', 'cfg_options', 'step_0')
 # what may select, and the kind of problem that has it
 SELECT = {'held-out mIoU': 'segmentation',
@@ -77,30 +81,39 @@ class Sweep:
     gpus: float
     retries: int
     work_dir: str
+    paper: dict = field(default_factory=dict)
 
 
-def read_sweep(path: str) -> Sweep:
+def read_sweep(path: str, scale: str | None = None) -> Sweep:
     """Read and check a sweep file.
+
+    Args:
+        path (str): The file.
+        scale (str, optional): One of its ``scales``. Defaults to none: the
+            sweep as it stands there.
 
     Raises:
         ConfigError: If it is missing, cannot be read, or has a wrong key or
             value.
     """
     cfg = read_config(str(path))
-    return parse_sweep(cfg.to_dict(), Path(cfg.filename))
+    return parse_sweep(cfg.to_dict(), Path(cfg.filename), scale)
 
 
-def parse_sweep(given: Mapping, path: Path) -> Sweep:
+def parse_sweep(given: Mapping, path: Path,
+                scale: str | None = None) -> Sweep:
     """Check the names and values of a sweep file."""
     given = {k: v for k, v in given.items() if not k.startswith('_')}
     check_names(given, KEYS, f'{path}')
+    given = _at_scale(given, path, scale)
+    name = f'{path.stem}-{scale}' if scale else path.stem
     if not given.get('methods'):
         raise ConfigError(f"{path} has no methods: add methods=dict(name="
                           "'path of a config', ...).")
     resources = dict(_dict(given, 'resources'))
     check_names(resources, ('cpus', 'gpus'), 'resources')
     sweep = Sweep(
-        name=path.stem,
+        name=name,
         methods=tuple(
             _method(name, value, given, path.parent)
             for name, value in _dict(given, 'methods').items()),
@@ -111,7 +124,8 @@ def parse_sweep(given: Mapping, path: Path) -> Sweep:
         cpus=resources.get('cpus', 1),
         gpus=resources.get('gpus', 0),
         retries=given.get('retries', 2),
-        work_dir=given.get('work_dir') or f'work_dirs/sweeps/{path.stem}')
+        work_dir=given.get('work_dir') or f'work_dirs/sweeps/{name}',
+        paper=dict(_dict(given, 'paper')))
     _check_values(sweep)
     return sweep
 
@@ -124,6 +138,31 @@ def check_names(given: Mapping, known: tuple, where: str) -> None:
             hint = f' (did you mean {near[0]!r}?)' if near else ''
             raise ConfigError(f'Unknown name {key!r} in {where}{hint}: known '
                               f'are {", ".join(known)}.')
+
+
+def _at_scale(given: Mapping, path: Path, scale: str | None) -> dict:
+    """The sweep with what a scale changes, all scales checked."""
+    scales = _dict(given, 'scales')
+    for name in scales:
+        check_names(_dict(scales, name), KEYS[:-2], f'scales.{name}')
+    given = {k: v for k, v in given.items() if k != 'scales'}
+    if scale is None:
+        return given
+    if scale not in scales:
+        known = ', '.join(map(repr, scales)) or 'none'
+        raise ConfigError(f'{path} has no scale {scale!r}: it has {known}.')
+    given['methods'] = {
+        k: dict(config=v) if isinstance(v, str) else v
+        for k, v in _dict(given, 'methods').items()
+    }
+    return _merged(given, scales[scale])
+
+
+def _merged(value: object, change: object) -> object:
+    if not isinstance(value, Mapping) or not isinstance(change, Mapping):
+        return change
+    return {**value, **{k: _merged(value.get(k), v)
+                        for k, v in change.items()}}
 
 
 def _method(name: str, value: object, given: Mapping,
@@ -182,8 +221,25 @@ def _list(given: Mapping, key: str, example: str) -> tuple:
     return tuple(value or ())
 
 
+def _check_paper(paper: Mapping, names: list) -> None:
+    check_names(paper, PAPER_KEYS, 'paper')
+    scores = _dict(paper, 'scores')
+    for method in scores:
+        if method not in names:
+            raise ConfigError(
+                f'paper.scores holds {method!r}: give the name of a method '
+                f'here ({", ".join(names)}).')
+        for score, value in _dict(scores, method).items():
+            pair = value if is_list(value) and len(value) == 2 else [value]
+            if not all(map(is_number, pair)):
+                raise ConfigError(
+                    f'paper.scores.{method}.{score} is {value!r}: give a '
+                    'number, or (mean, deviation).')
+
+
 def _check_values(sweep: Sweep) -> None:
     names = [method.name for method in sweep.methods]
+    _check_paper(sweep.paper, names)
     for method in sweep.methods:
         if method.step_0 not in (None, *names):
             raise ConfigError(

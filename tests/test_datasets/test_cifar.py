@@ -68,6 +68,20 @@ def test_reads_both_splits(tmp_path, folder, pickler):
     assert len(CifarImages(tmp_path, 'test')) == 3
 
 
+def test_some_images_of_every_class(tmp_path):
+    write_cifar(tmp_path)
+    several = dict(content(7), fine_labels=[3, 0, 3, 3, 0, 9, 3])
+    write_pickle(tmp_path / 'train', several)
+    every = CifarImages(tmp_path)
+    source = CifarImages(tmp_path, per_class=2)
+    assert source.labels.tolist() == [3, 0, 3, 0, 9]
+    assert torch.equal(source.images, every.images[[0, 1, 2, 4, 5]])
+    assert len(source.parts) == 5
+    for wrong in (0, -1, 2.5, True):
+        with pytest.raises(ValueError, match=f'per_class is {wrong!r}: give'):
+            CifarImages(tmp_path, per_class=wrong)
+
+
 def test_missing_files(tmp_path):
     write_cifar(tmp_path)
     (tmp_path / 'meta').unlink()

@@ -54,6 +54,8 @@ def test_official_layout(root):
     test = TinyImageNet(root, 'test')
     assert test.labels.tolist() == [0, 1, 2, 0, 1, 2]
     assert_colours(test, [colour(CLASSES[i % 3], i) for i in range(6)])
+    some = TinyImageNet(root, per_class=2)
+    assert torch.equal(some.images, train.images[[0, 1, 4, 5, 8, 9]])
 
 
 @pytest.mark.parametrize('inner', ['', 'images'])

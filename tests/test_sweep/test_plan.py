@@ -62,6 +62,13 @@ def test_repetitions_are_refused():
         plan_trials(sweep(method(grid={'k': [1, 1.]})))
 
 
+def test_steps_of_ones_own_go_by_their_name():
+    own = dict(name='mine', steps=[[0, 1], [2]], partial=True, noise=0.5)
+    trial, = plan_trials(sweep(method(), scenarios=(own, )))
+    assert trial.scenario == 'mine-0.5'
+    assert trial.options['scenario.steps'] == [[0, 1], [2]]
+
+
 def test_labels_are_short_and_tell_keys_apart():
     assert setting_label({'a.b.lr': 1e-4, 'c.k': 'x'}) == 'lr=0.0001,k=x'
     assert setting_label({'a.lr': 1, 'b.lr': 2}) == 'a.lr=1,b.lr=2'

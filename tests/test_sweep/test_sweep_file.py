@@ -105,10 +105,62 @@ METHODS = "methods = dict(a='a.py')\n"
     (METHODS + 'retries = True', 'retries is True: give a whole number'),
     ('methods = dict(', 'cannot be read'),
     ('raise OSError("no")', 'cannot be read'),
+    (METHODS + 'paper = 3', 'paper is 3: give a dict'),
+    (METHODS + "paper = dict(score={})",
+     "Unknown name 'score' in paper.*'scores'"),
+    (METHODS + "paper = dict(scores=dict(b={}))",
+     r"paper.scores holds 'b': give the name of a method here \(a\)"),
+    (METHODS + "paper = dict(scores=dict(a=dict(apa='51.3')))",
+     "paper.scores.a.apa is '51.3': give a number, or "),
+    (METHODS + "paper = dict(scores=dict(a=dict(apa=[1, 2, 3])))",
+     'paper.scores.a.apa is .*give a number, or '),
+    (METHODS + 'scales = dict(small=3)', 'small is 3: give a dict'),
+    (METHODS + 'scales = dict(small=dict(seed=[1]))',
+     "Unknown name 'seed' in scales.small .did you mean 'seeds'"),
+    (METHODS + 'scales = dict(small=dict(scales={}))',
+     "Unknown name 'scales' in scales.small"),
 ])
 def test_mistakes(sweep_file, text, message):
     with pytest.raises(ConfigError, match=message):
         read_sweep(sweep_file(text))
+
+
+SCALED = '''
+methods = dict(a='a.py', b=dict(config='b.py', grid={'x.y': [1]}))
+cfg_options = {'n.m': 1, 'o': 1}
+seeds = [0, 1]
+paper = dict(title='T', scores=dict(a=dict(apa=(51.3, 1.9), ps=0.29)))
+scales = dict(small=dict(
+    methods=dict(b=dict(grid={'x.y': [1, 2]}), c='a.py'),
+    cfg_options={'n.m': 2}, seeds=[0], select='held-out accuracy'))
+'''
+
+
+def test_a_scale_changes_what_it_names(sweep_file):
+    path = sweep_file(SCALED)
+    sweep = read_sweep(path, 'small')
+    assert [m.name for m in sweep.methods] == ['a', 'b', 'c']
+    assert [m.config[-4:] for m in sweep.methods] == ['a.py', 'b.py', 'a.py']
+    assert sweep.methods[1].grid == {'x.y': [1, 2]}
+    assert sweep.methods[0].options == {'n.m': 2, 'o': 1}
+    assert sweep.seeds == (0, )
+    assert sweep.name == 'mine-small'
+    assert sweep.work_dir == 'work_dirs/sweeps/mine-small'
+    assert sweep.paper == read_sweep(path).paper
+    assert sweep.paper['scores']['a'] == dict(apa=(51.3, 1.9), ps=0.29)
+
+
+def test_without_a_scale_the_sweep_is_as_it_stands(sweep_file):
+    sweep = read_sweep(sweep_file(SCALED))
+    assert [m.name for m in sweep.methods] == ['a', 'b']
+    assert (sweep.name, sweep.seeds, sweep.select) == ('mine', (0, 1), None)
+
+
+def test_an_unknown_scale_is_told_with_those_there_are(sweep_file):
+    with pytest.raises(ConfigError, match="no scale 'tiny': it has 'small'"):
+        read_sweep(sweep_file(SCALED), 'tiny')
+    with pytest.raises(ConfigError, match="no scale 'tiny': it has none"):
+        read_sweep(sweep_file(METHODS), 'tiny')
 
 
 def test_missing_file(tmp_path):

@@ -68,7 +68,8 @@ def folders() -> list[str]:
     found = {path.parent.relative_to(ROOT / 'configs').as_posix()
              for path in (ROOT / 'configs').rglob('*.py')}
     return sorted(f for f in found
-                  if '_base_' not in f and f not in ('.', 'sweeps'))
+                  if '_base_' not in f and f != '.'
+                  and not f.startswith('sweeps'))
 
 
 def leaves(folder: str) -> list[Path]:

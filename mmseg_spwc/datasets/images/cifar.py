@@ -28,9 +28,14 @@ class CifarImages(ImageSource):
         data_root (str): Folder of the files ``train``, ``test`` and
             ``meta``, or of the folder ``cifar-100-python`` with them.
         split (str): ``'train'`` or ``'test'``. Defaults to ``'train'``.
+        per_class (int, optional): Keep the first so many images of every
+            class only.
     """
 
-    def __init__(self, data_root: str, split: str = 'train') -> None:
+    def __init__(self,
+                 data_root: str,
+                 split: str = 'train',
+                 per_class: int | None = None) -> None:
         check_split(split)
         data = _read(data_root, split, (b'data', b'fine_labels'))
         meta = _read(data_root, 'meta', (b'fine_label_names', ))
@@ -44,7 +49,8 @@ class CifarImages(ImageSource):
         super().__init__(
             torch.from_numpy(images.copy()),
             torch.tensor(data[b'fine_labels'], dtype=torch.int64),
-            [_bytes(name).decode() for name in meta[b'fine_label_names']])
+            [_bytes(name).decode() for name in meta[b'fine_label_names']],
+            per_class=per_class)
 
 
 def _read(root: str, name: str, keys: tuple[bytes, ...]) -> dict:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from mmseg_spwc.errors import WHERE, naming_files
 from mmseg_spwc.registry import DATASETS
+from mmseg_spwc.utils.options import is_positive
 
 SPLITS = ('train', 'test')
 MAX_LOADED = 4
@@ -26,19 +27,24 @@ class ImageSource:
         classes (Sequence[str]): Names of all classes.
         parts (Tensor, optional): Which of several data sets every image
             comes from, int64, (N,). Defaults to one data set.
+        per_class (int, optional): Keep the first so many images of every
+            class only.
     """
 
     def __init__(self,
                  images: Tensor,
                  labels: Tensor,
                  classes: Sequence[str],
-                 parts: Tensor | None = None) -> None:
+                 parts: Tensor | None = None,
+                 per_class: int | None = None) -> None:
         if len(images) != len(labels):
             raise ValueError(f'{len(images)} images have {len(labels)} '
                              'labels: get the files anew.')
-        self.images = images
-        self.labels = labels
-        self.parts = torch.zeros_like(labels) if parts is None else parts
+        parts = torch.zeros_like(labels) if parts is None else parts
+        if per_class is not None:
+            kept = _first_of_class(labels, per_class)
+            images, labels, parts = images[kept], labels[kept], parts[kept]
+        self.images, self.labels, self.parts = images, labels, parts
         self.metainfo = dict(classes=tuple(classes))
 
     def __len__(self) -> int:
@@ -175,6 +181,14 @@ def find_file(root: str | Path, names: Sequence[str], what: str) -> Path:
     raise FileNotFoundError(
         f'{what} is not complete: put {" or ".join(names)} into {root}, '
         + WHERE)
+
+
+def _first_of_class(labels: Tensor, count: int) -> Tensor:
+    if not is_positive(count):
+        raise ValueError(f'per_class is {count!r}: give a whole number above '
+                         '0, or None for all images.')
+    found = [torch.nonzero(labels == c)[:count, 0] for c in labels.unique()]
+    return torch.cat(found).sort().values
 
 
 def _image(sample: dict, index: int) -> Tensor:

@@ -32,12 +32,15 @@ class TinyImageNet(ImageSource):
         split (str): ``'train'`` or ``'test'``. Defaults to ``'train'``.
         cache_dir (str, optional): Keep the decoded images there (1.2 GB for
             the training set), by names, sizes and times of the files.
+        per_class (int, optional): Keep the first so many images of every
+            class only.
     """
 
     def __init__(self,
                  data_root: str,
                  split: str = 'train',
-                 cache_dir: str | None = None) -> None:
+                 cache_dir: str | None = None,
+                 per_class: int | None = None) -> None:
         check_split(split)
         classes = [folder.name for folder in _class_folders(data_root)]
         files = list_images(data_root, split)
@@ -50,7 +53,8 @@ class TinyImageNet(ImageSource):
         images = _decode_or_load(paths, data_root, cache_dir)
         super().__init__(
             torch.from_numpy(images),
-            torch.tensor([ids[wnid] for _, wnid in files]), classes)
+            torch.tensor([ids[wnid] for _, wnid in files]), classes,
+            per_class=per_class)
 
 
 def list_images(data_root: str, split: str) -> list[tuple[Path, str]]:

@@ -1,6 +1,7 @@
 """The small VGG of the task-incremental survey of De Lange et al."""
 from collections.abc import Sequence
 
+import torch
 from mmengine.model import BaseModule
 from torch import Tensor, nn
 
@@ -9,7 +10,8 @@ from mmseg_spwc.registry import MODELS
 INIT = (
     dict(type='Kaiming', layer='Conv2d', mode='fan_out',
          distribution='normal', bias=0),
-    dict(type='Normal', layer='Linear', std=0.01, bias=0),
+    dict(type='Kaiming', layer='Linear', mode='fan_in',
+         distribution='normal', bias=0),
 )
 
 
@@ -30,8 +32,10 @@ class SmallVGG(BaseModule):
         in_channels (int): Channels of the images. Defaults to 3.
         image_size (int): Their height and width. Defaults to 64.
         init_cfg (dict | list[dict], optional): MMEngine's initialisation.
-            Defaults to Kaiming's normal one by fan-out for convolutions and
-            N(0, 0.01^2) for linear layers; None is torch's own.
+            Defaults to Kaiming's normal one, by fan-out for convolutions
+            and by fan-in for linear layers; None is torch's own. With the
+            survey's N(0, 0.01^2) for linear layers no task is learnt in 20
+            epochs.
     """
 
     def __init__(self,
@@ -70,4 +74,6 @@ class SmallVGG(BaseModule):
             raise ValueError(
                 f'The images are {tuple(x.shape[2:])}: set image_size, '
                 f'which is {self.image_size}.')
+        if x.device.type == 'cpu':  # there it trains 1.6 times as fast
+            x = x.contiguous(memory_format=torch.channels_last)
         return (self.linears(self.convs(x).flatten(1)), )
