@@ -5,13 +5,16 @@ backbone come from elsewhere.
 """
 import contextlib
 import dataclasses
+import functools
 import os
 import pickle
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import torch
 from mmengine.runner import CheckpointLoader, load_state_dict
+from packaging.version import Version
 from torch import Tensor, nn
 
 from mmseg_spwc.errors import CheckpointError
@@ -75,7 +78,9 @@ def save_step(path: str | Path,
 
 
 def load_step(path: str | Path) -> dict:
-    """Read a step checkpoint without running any code it might hold.
+    """Read a step checkpoint, and nothing that could run code, break or harm.
+
+    Its checksums are compared, and its weights must be numbers.
 
     Returns:
         dict: With ``stamp`` (:class:`Stamp`), ``meta`` and ``state_dict``.
@@ -83,8 +88,12 @@ def load_step(path: str | Path) -> dict:
     Raises:
         CheckpointError: If it is missing, broken or something else.
     """
+    warn_of_old_torch()
     try:
+        check_sums(path)
         content = torch.load(path, map_location='cpu', weights_only=True)
+    except CheckpointError:
+        raise
     except FileNotFoundError as error:
         raise CheckpointError(f'There is no checkpoint at {path}.') from error
     except Exception as error:
@@ -98,11 +107,59 @@ def load_step(path: str | Path) -> dict:
             'final.pth that mmseg_spwc writes into step_NN/.')
     try:
         content['stamp'] = Stamp(**content['stamp'])
-    except (KeyError, TypeError) as error:
+        content['meta'].get('dataset_meta')
+        _check_finite(content['state_dict'], path)
+    except (AttributeError, KeyError, TypeError) as error:
         raise CheckpointError(
             f'{path} has no stamp that this mmseg_spwc can read ({error}): '
             'use the release that wrote it.') from error
     return content
+
+
+def check_sums(path: str | Path) -> None:
+    """Compare every byte of a file of ``torch.save`` with its checksum.
+
+    The file is a zip archive that holds a CRC-32 of each of its parts, which
+    ``torch.load`` does not compare.
+
+    Raises:
+        CheckpointError: If one is wrong, or the file is none.
+    """
+    if not Path(path).is_file() and Path(path).exists():  # it might block
+        raise CheckpointError(f'{path} is no file: use the final.pth of a '
+                              'finished step.')
+    with zipfile.ZipFile(path) as archive:
+        broken = archive.testzip()
+    if broken:
+        raise CheckpointError(
+            f'{path} is damaged: the checksum of its part {broken} is wrong. '
+            'Copy it anew.')
+
+
+def _check_finite(state: dict, path: str | Path) -> None:
+    for key, value in state.items():
+        if value.is_floating_point() and not _is_mask(value) and \
+                not value.isfinite().all():
+            raise CheckpointError(
+                f'{path} holds weights that are not finite, the first is '
+                f'{key}: its training has diverged, or the file was changed. '
+                'Use another checkpoint, or train anew with a smaller '
+                'learning rate.')
+
+
+def _is_mask(value: torch.Tensor) -> bool:
+    """Whether it is what is added to attention: 0 or minus infinity."""
+    return bool(((value == 0) | value.isneginf()).all())
+
+
+@functools.cache
+def warn_of_old_torch() -> None:
+    """Say once where even reading tensors alone is not safe."""
+    if Version(torch.__version__) < Version('2.10'):
+        warn(f'torch {torch.__version__} can be made to run code by a '
+             'checkpoint even though only tensors are read (CVE-2025-32434 '
+             'before 2.6, CVE-2026-24747 before 2.10): use no checkpoints of '
+             'strangers, or update torch.')
 
 
 def load_weights(network: nn.Module, state: dict, path: str | Path) -> None:
@@ -175,6 +232,7 @@ def _load_plain(source: str, *args, **kwargs) -> dict:
     Raises:
         CheckpointError: If they hold more than tensors, numbers and text.
     """
+    warn_of_old_torch()
     try:
         with tensors_only():
             return _load_any(source, *args, **kwargs)

@@ -156,7 +156,7 @@ class ContinualRunner:
         return dict(entry, parameters=parameters)
 
     def _run_step(self, record: Record, plan: Plan, step: int) -> None:
-        begin = time.time()
+        begin = time.monotonic()
         cfg = plan.configs[step]
         cfg.load_from = find_resume_point(cfg.work_dir)
         cfg.resume = cfg.load_from is not None
@@ -178,7 +178,7 @@ class ContinualRunner:
             f'about step {step}', state=unwrap(runner.model).state_dict(),
             scores={k: v for k, v in entry.items() if k != 'curves'})
         entry['cost'] = dict(
-            wall_time=time.time() - begin, peak_memory=peak_memory())
+            wall_time=time.monotonic() - begin, peak_memory=peak_memory())
         record.add_step(
             entry, self.problem.summary([*record.steps, entry]))
         from_first_rank(record.write, self.work_dir)

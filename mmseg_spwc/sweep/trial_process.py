@@ -7,7 +7,7 @@ here.
 import contextlib
 import ctypes
 import errno
-import json
+import fcntl
 import os
 import signal
 import socket
@@ -81,20 +81,19 @@ def wait_for_earlier_process(folder: Path) -> None:
     """See that no earlier process of this trial is in the way.
 
     One sweep holds the folder, and Ray starts a trial again only when it has
-    lost the worker, with which the process dies. So a lock from another
-    machine is a remnant; a process of this machine is waited for.
+    lost the worker, with which the process dies. So a lock that nobody holds
+    is a remnant, even from another machine; one that is held is waited for.
     """
     lock = folder / 'run.lock'
-    for _ in range(LONGEST_WAIT):
-        try:
-            owner = json.loads(lock.read_text())
-            if owner['host'] != socket.gethostname():
-                lock.unlink()
-                return
-            os.kill(owner['pid'], 0)  # asks only
-        except (OSError, ValueError, KeyError, TypeError):
+    with contextlib.suppress(OSError), lock.open('r+') as file:
+        for _ in range(LONGEST_WAIT):
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(1)
+                continue
+            lock.unlink()
             return
-        time.sleep(1)
 
 
 def failure(log: Path, begin: int, code: int) -> str:

@@ -1,4 +1,5 @@
 """What Ray runs for a trial, here without Ray."""
+import fcntl
 import json
 import os
 import signal
@@ -126,11 +127,14 @@ def test_a_lock_from_another_machine_is_a_remnant(tmp_path):
 
 def test_an_earlier_process_here_is_waited_for(tmp_path):
     path = lock(tmp_path, host=socket.gethostname(), pid=os.getpid())
-    timer = threading.Timer(1.5, path.unlink)
+    held = path.open()
+    fcntl.flock(held, fcntl.LOCK_EX)
+    timer = threading.Timer(1.5, held.close)
     timer.start()
     begin = time.monotonic()
     wait_for_earlier_process(tmp_path)
     assert 1 < time.monotonic() - begin < 20
+    assert not path.exists()
     timer.join()
 
 

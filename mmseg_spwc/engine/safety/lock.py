@@ -11,21 +11,21 @@ from pathlib import Path
 from mmengine.dist import is_main_process
 
 from mmseg_spwc.errors import NO_ROOM, ConfigError
+from mmseg_spwc.terminal import warn
 from mmseg_spwc.utils.distributed import from_first_rank
-from mmseg_spwc.utils.files import SUFFIX, remove_leftovers
+from mmseg_spwc.utils.files import remove_leftovers
 
 FILE_NAME = 'run.lock'
-PROC = Path('/proc')
+_held: dict[Path, int] = {}  # open files by path
 
 
 @contextlib.contextmanager
 def run_lock(work_dir: str | Path) -> Iterator[None]:
     """Hold a work_dir for the time of the block; all ranks enter together.
 
-    The first rank creates ``run.lock`` with its process id, host and start
-    time, and removes it when the block ends in whatever way. A lock whose
-    process is gone, after a kill or a reboot, is replaced, and files that it
-    had not finished writing are removed.
+    The first rank opens ``run.lock``, which says who it is, and has the
+    kernel lock it (``flock``) until the block or the process ends in whatever
+    way. Files that an earlier run had not finished writing are removed.
 
     Args:
         work_dir (str | Path): The folder; made if it is not there.
@@ -40,107 +40,101 @@ def run_lock(work_dir: str | Path) -> Iterator[None]:
         yield
     finally:
         if is_main_process():
-            path.unlink(missing_ok=True)
+            _leave(path)
 
 
 def _take(path: Path) -> None:
-    _make_folder(path.parent)
-    with _one_at_a_time(path.parent):
-        if path.exists():
-            _refuse_unless_stale(path)
-            path.unlink()
-        remove_leftovers(path.parent)
-        _create(path, json.dumps(_describe(os.getpid())))
-
-
-def _make_folder(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = _lock(path)
     except OSError as error:
         if error.errno in NO_ROOM:
             raise
         raise ConfigError(
-            f'{folder} cannot be the folder of a run ({error.strerror}): '
-            'choose another --work-dir.') from error
-
-
-def _create(path: Path, text: str) -> None:
-    """Make the lock, whole or not at all, and never in another's place."""
-    part = path.with_name(f'.{path.name}.{os.getpid()}{SUFFIX}')
+            f'{path.parent} cannot be the folder of a run ({path}: '
+            f'{error.strerror}): choose another --work-dir.') from error
+    _held[path] = handle
     try:
-        part.write_text(text)
+        _refuse_other_host(path)
+    except ConfigError:
+        os.close(_held.pop(path))
+        raise
+    try:
+        remove_leftovers(path.parent)
+        path.write_text(json.dumps(dict(
+            pid=os.getpid(), host=socket.gethostname(),
+            time=time.strftime('%Y-%m-%d %H:%M:%S'))))
+    except BaseException:
+        _leave(path)
+        raise
+
+
+def _lock(path: Path) -> int:
+    """Open and lock the file that is at a path when it is locked."""
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            os.link(part, path)
-        except FileExistsError as error:  # where folders cannot be locked
-            raise _refusal(path, 'just now by another run') from error
-        except OSError:  # a disk without links
-            part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _one_at_a_time(folder: Path) -> Iterator[None]:
-    """Two runs must not both find a lock stale and both replace it."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):  # some network disks cannot
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(handle), os.stat(path)):
+                return handle
+        except FileNotFoundError:  # its run has just ended, and removed it
+            pass
+        except BlockingIOError as error:
+            os.close(handle)
+            raise ConfigError(
+                f'{path.parent} is in use by {_owner(path)}. Wait for it or '
+                'end it, or choose another --work-dir; nothing was changed.'
+            ) from error
+        except OSError as error:
+            if os.fstat(handle).st_size:
+                os.close(handle)
+                raise _refusal(path) from error
+            warn(f'{path.parent} is on a disk without locks '
+                 f'({error.strerror}): see to it that no second run uses it.')
+            return handle
         os.close(handle)
 
 
-def _refuse_unless_stale(path: Path) -> None:
-    try:
-        owner = json.loads(path.read_text())
-        pid, host = owner['pid'], owner['host']
-    except (ValueError, KeyError, TypeError) as error:
-        raise _refusal(path, 'by a lock that cannot be read') from error
-    since = f"process {pid} on {host} since {owner.get('time')}"
+def _refuse_other_host(path: Path) -> None:
+    """Of some network disks each machine sees its own locks only."""
+    host = _read(path).get('host', socket.gethostname())
     if host != socket.gethostname():
-        raise _refusal(path, f'by {since}, which cannot be asked from here')
-    if _identity(pid) == (owner.get('boot'), owner.get('start')):
-        raise ConfigError(
-            f'{path.parent} is in use by {since}. Wait for it or end it, or '
-            'choose another --work-dir; nothing was changed.')
+        raise _refusal(path)
 
 
-def _refusal(path: Path, who: str) -> ConfigError:
+def _refusal(path: Path) -> ConfigError:
     return ConfigError(
-        f'{path.parent} was locked {who}. If no run is going on there, '
-        f'delete {path}; else choose another --work-dir. Nothing was '
-        'changed.')
+        f'{path.parent} was locked by {_owner(path)}, which cannot be asked '
+        f'from here. If no run is going on there, delete {path}; else choose '
+        'another --work-dir. Nothing was changed.')
 
 
-def _describe(pid: int) -> dict:
-    boot, start = _identity(pid)
-    return dict(
-        pid=pid,
-        host=socket.gethostname(),
-        time=time.strftime('%Y-%m-%d %H:%M:%S'),
-        boot=boot,
-        start=start)
+def _owner(path: Path) -> str:
+    owner = _read(path)
+    return 'process {} on {} since {}'.format(
+        *(owner.get(key, 'unknown') for key in ('pid', 'host', 'time')))
 
 
-def _identity(pid: int) -> tuple | None:
-    """What tells a process from others that had or will have its number.
-
-    Returns:
-        tuple | None: The machine's boot and the process's start in clock
-        ticks since then (field 22 of ``/proc/PID/stat``), both None where
-        the system does not tell; None if there is no such process.
-    """
+def _read(path: Path) -> dict:
     try:
-        os.kill(pid, 0)  # asks only
-    except ProcessLookupError:
-        return None
-    except PermissionError:  # somebody else's
-        pass
-    try:
-        stat = (PROC / str(pid) / 'stat').read_text()
-        boot = (PROC / 'sys/kernel/random/boot_id').read_text().strip()
-    except OSError:
-        return None, None
-    # the name in brackets may hold blanks and brackets itself
-    return boot, int(stat.rpartition(')')[2].split()[19])
+        content = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _leave(path: Path) -> None:
+    handle = _held.pop(path)
+    with contextlib.suppress(OSError):
+        if os.path.samestat(os.fstat(handle), os.stat(path)):
+            path.unlink()  # else it is another run's
+    os.close(handle)
+
+
+def _close_all() -> None:
+    while _held:
+        os.close(_held.popitem()[1])
+
+
+# workers that outlive a run that was killed must not hold its folder
+os.register_at_fork(after_in_child=_close_all)
