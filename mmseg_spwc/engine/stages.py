@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from mmengine.config import Config
 
-from mmseg_spwc.errors import ConfigError
+from mmseg_spwc.errors import ConfigError, input_errors
 from mmseg_spwc.scenario import Scenario, check_row_name, row_names
 
 STAGES = ('every', 'first', 'later')
@@ -89,11 +89,12 @@ def resolve(value: object, rows: tuple, where: str = '') -> object:
             f'{", ".join(beside)} cannot be set in it: give all of it, as '
             f'{where}=dict(_delete_=True, ...).')
     whole = Config(dict(part=chosen), format_python_code=False)
-    whole.merge_from_dict(dict(part=beside))
+    with input_errors(where):
+        whole.merge_from_dict(dict(part=beside))
     return whole.part.to_dict()
 
 
-def tables_of(value: object, where: str = '') -> Iterator[tuple]:
+def tables_of(value: object, where: str) -> Iterator[tuple]:
     """Every table inside a value, with the dotted key of its place."""
     if isinstance(value, (list, tuple)):
         for item in value:
@@ -109,7 +110,7 @@ def tables_of(value: object, where: str = '') -> Iterator[tuple]:
                 str(key), [TABLE], 1, 0.85):
             raise ConfigError(f'Unknown key {key!r} in {where}: did you mean '
                               f'{TABLE!r}?')
-        yield from tables_of(part, f'{where}.{key}'.lstrip('.'))
+        yield from tables_of(part, f'{where}.{key}')
 
 
 def check_tables(cfg: Mapping, keys: Iterable[str]) -> None:

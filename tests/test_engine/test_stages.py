@@ -93,6 +93,12 @@ def test_no_key_is_set_in_what_is_no_dict(row):
         resolve(dict(kd=table({'voc': row}, loss_weight=1)), ROWS, 'later')
 
 
+def test_a_dict_over_a_row_s_number_is_refused():
+    value = dict(cube=table({'voc': dict(factor=1)}, factor=dict(a=1)))
+    with pytest.raises(ConfigError, match='later.cube: .*cannot inherit'):
+        resolve(value, ROWS, 'later')
+
+
 def test_a_step_has_what_its_row_says(tiny_config):
     cfg = tiny_config()
     cfg.merge_from_dict(dict(
