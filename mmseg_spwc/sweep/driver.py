@@ -105,7 +105,7 @@ class Running:
 
     def __init__(self, plan: Plan, console: Console) -> None:
         self.plan = plan
-        self.records = dict(plan.records)
+        self.records: dict = {}
         self.refs: dict = {}
         self.folders = {
             **{_step_0(key): plan.folder_of(key)
@@ -113,18 +113,14 @@ class Running:
             **{name: plan.folder_of(name) for name in plan.configs}
         }
         self.before = {name: self._attempts(name) for name in self.folders}
-        self.rows = {name: self._row(name) for name in self.folders}
+        self.rows = {
+            name: Row(name, total=len(plan.iterations.get(name, [0])))
+            for name in self.folders
+        }
+        for name in self.folders:
+            self._renew(name)
         self.board = Board(list(self.rows.values()),
                            plan.sweep.select or 'held-out', console)
-
-    def _row(self, name: str) -> Row:
-        record = self.records.setdefault(name)
-        return Row(
-            name,
-            total=len(self.plan.iterations.get(name, [0])),
-            done=len(record.steps) if record else 0,
-            state='finished' if is_finished(record) else 'waiting',
-            score=held_out_score(record))
 
     def submit(self) -> None:
         """Hand everything to Ray, the shared first steps in front."""
@@ -167,12 +163,14 @@ class Running:
         row = self.rows[name]
         with contextlib.suppress(RecordError):
             self.records[name] = read_record(self.folders[name])
-        record = self.records[name]
+        record = self.records.setdefault(name)
         row.done = len(record.steps) if record else 0
         row.score = held_out_score(record)
         row.attempt = self._attempts(name) - self.before[name]
         if row.attempt:
             row.state = 'running'
+        elif is_finished(record):
+            row.state = 'finished'
 
     def _attempts(self, name: str) -> int:
         path = self.folders[name] / trial_process.ATTEMPTS

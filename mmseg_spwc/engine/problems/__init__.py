@@ -1,9 +1,9 @@
 """What segmentation and classification do differently in a sequence."""
 from mmseg_spwc.scenario import Scenario
 
-from .classification import Classification
+from .classification_problem import Classification
 from .problem import Problem
-from .segmentation import Segmentation
+from .segmentation_problem import Segmentation
 
 __all__ = ['Classification', 'Problem', 'Segmentation', 'problem_of']
 
