@@ -143,8 +143,8 @@ def sweep(stranger, *more):
         schema='mmseg_spwc.sweep', version=1, name='s', select=None,
         settings=[dict(name='a', method='m', scenario='s', setting={},
                        seeds=[0], missing=[], best=True, held_out=dict(
-                           mean=None, deviation=None, count=0),
-                       test=dict(mean=None, deviation=None, count=0))],
+                           mean=None, sd=None), test=dict(
+                               mean=None, sd=None))],
         runs=[dict(group='a', finished=True, folder='run')])))
     folders, _ = expand_sweeps([folder])
     runs, _ = load_runs(folders)

@@ -9,6 +9,7 @@ the network is special. The result has mmseg's form: ``state_dict`` and
 import argparse
 import re
 import sys
+from pathlib import Path
 
 
 def parse_args() -> argparse.Namespace:
@@ -36,19 +37,20 @@ def with_plain_classifier(state: dict) -> dict:
 
 def main() -> int:
     args = parse_args()
-    import torch
-
     import mmseg_spwc  # noqa: F401
     from mmseg_spwc.engine.checkpoint import load_step
-    from mmseg_spwc.errors import user_errors
-    from mmseg_spwc.utils.files import atomic_path
-    with user_errors():
+    from mmseg_spwc.errors import ConfigError, tool_errors
+    from mmseg_spwc.utils.files import write_tensors
+    with tool_errors():
         content = load_step(args.checkpoint)
-    published = dict(
-        meta=content['meta'],
-        state_dict=with_plain_classifier(content['state_dict']))
-    with atomic_path(args.out) as temporary:
-        torch.save(published, temporary)
+        published = dict(
+            meta=content['meta'],
+            state_dict=with_plain_classifier(content['state_dict']))
+        if Path(args.out).exists() and Path(args.out).samefile(
+                args.checkpoint):
+            raise ConfigError(f'{args.out} is the step itself, which would be '
+                              'lost: give another file to write.')
+        write_tensors(args.out, published)
     print(f'{args.out}: {len(published["state_dict"])} tensors')
     return 0
 
