@@ -20,6 +20,8 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 WHERE = ('set data_root to the folder that holds it, or MMSEG_SPWC_DATA to '
          'the folder of all data sets; data/README.md shows what goes where.')
 KEPT = 'The last checkpoint is kept: go on with --resume.'
+RESUME = ('Make room and go on with --resume; finished steps and the last '
+          'checkpoint are intact.')
 WORKER_DIED = 'DataLoader worker (pid'  # how torch's messages begin
 HANDS_OVER = 'multiprocessing.resource_sharer'  # fetches a worker's tensors
 
@@ -56,12 +58,9 @@ class StorageError(RunStopped):
     exit_code = 74
 
     @classmethod
-    def of(cls, error: OSError) -> StorageError:
+    def of(cls, error: OSError, advice: str = RESUME) -> StorageError:
         place = error.filename or 'a file of the run'
-        return cls(
-            f'Cannot write {place}: {error.strerror}. Make room and go on '
-            'with --resume; finished steps and the last checkpoint are '
-            'intact.')
+        return cls(f'Cannot write {place}: {error.strerror}. {advice}')
 
 
 class DataLost(RunStopped):
@@ -101,6 +100,8 @@ def input_errors(what: str) -> Iterator[None]:
         raise ConfigError(f'{what}: {_missing(error.name)}') from error
     except (AssertionError, LookupError, OSError, TypeError, ValueError,
             pickle.UnpicklingError) as error:  # OpenMMLab's parts assert
+        if getattr(error, 'errno', None) in NO_ROOM:
+            raise
         raise ConfigError(f'{what}: {_reason(error)}') from error
 
 
@@ -184,8 +185,30 @@ def user_errors() -> Iterator[None]:
         _exit(StorageError.of(error), StorageError.exit_code)
 
 
+@contextlib.contextmanager
+def tool_errors() -> Iterator[None]:
+    """As :func:`user_errors`, for tools that read runs and write elsewhere.
+
+    No file that cannot be written there is a run's.
+    """
+    with user_errors():
+        try:
+            yield
+        except OSError as error:
+            if error.filename is None and error.errno not in NO_ROOM:
+                raise
+            raise StorageError.of(error, 'Make room, or name another place '
+                                  'with -o.') from error
+
+
 def _exit(error: Exception, code: int) -> None:
     if os.environ.get('MMSEG_SPWC_DEBUG'):
         raise error
-    print(f'error: {error}', file=sys.stderr, flush=True)
+    print(f'error: {plain(str(error))}', file=sys.stderr, flush=True)
     sys.exit(code)
+
+
+def plain(text: str) -> str:
+    """Show what is no character, such as what commands a terminal."""
+    return ''.join(c if c.isprintable() or c in '\n\t' else
+                   c.encode('unicode_escape').decode() for c in text)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import jsonschema
 
-from mmseg_spwc.errors import RecordError
+from mmseg_spwc.errors import RecordError, plain
 from mmseg_spwc.utils.files import write_text
 
 VERSION = 2
@@ -79,6 +79,7 @@ class Record:
                 f'{path} is not JSON ({error}); restore it from a copy or '
                 'start the run anew in another work_dir.') from error
         check(content, path)
+        _make_plain(content)
         record = cls(content)
         record._checked = len(record.steps)
         return record
@@ -146,6 +147,17 @@ class Record:
         for row in table(self.steps):
             writer.writerow([_cell(value) for value in row])
         return buffer.getvalue()
+
+
+def _make_plain(content: dict) -> None:
+    """Take what commands a terminal out of the texts that tools print."""
+    content['method'] = plain(content['method'])
+    for part in (content['run'], content['scenario']):
+        for key in part.keys() - {'config'}:
+            if isinstance(part[key], str):
+                part[key] = plain(part[key])
+    for entry in content['steps']:
+        entry['classes'] = [plain(name) for name in entry['classes']]
 
 
 def _class_table(steps: list) -> list:

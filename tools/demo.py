@@ -34,26 +34,27 @@ def main() -> int:
     from mmseg_spwc.apis import inference
     from mmseg_spwc.apis.step_model import load_step_model
     from mmseg_spwc.engine.launch import load_config
-    from mmseg_spwc.errors import user_errors
+    from mmseg_spwc.errors import tool_errors
     from mmseg_spwc.utils.files import atomic_path
     from mmseg_spwc.visualization.figures import images
-    with user_errors():
+    with tool_errors():
         cfg = load_config(args)
         loaded = load_step_model(cfg, args.checkpoint)
         image = inference.read_image(args.image)
-    size = args.size or inference.default_size(cfg)
-    shown = image[..., ::-1]
-    if inference.is_classifier(loaded):
-        scores = inference.classify_image(loaded, image, size, args.task)[:5]
-        for name, score in scores:
-            print(f'{100 * score:5.1f} %  {name}')
-        drawn = images.classification(shown, scores)
-    else:
-        labels = inference.segment_image(loaded, image, size)
-        drawn = images.segmentation(shown, labels, loaded.classes,
-                                    loaded.palette)
-    with atomic_path(args.out) as path:
-        drawn.savefig(path, format='png', dpi=200)
+        size = args.size or inference.default_size(cfg)
+        shown = image[..., ::-1]
+        if inference.is_classifier(loaded):
+            scores = inference.classify_image(loaded, image, size,
+                                              args.task)[:5]
+            for name, score in scores:
+                print(f'{100 * score:5.1f} %  {name}')
+            drawn = images.classification(shown, scores)
+        else:
+            labels = inference.segment_image(loaded, image, size)
+            drawn = images.segmentation(shown, labels, loaded.classes,
+                                        loaded.palette)
+        with atomic_path(args.out) as path:
+            drawn.savefig(path, format='png', dpi=200)
     print(args.out)
     return 0
 

@@ -28,16 +28,16 @@ def parse_args() -> argparse.Namespace:
 def main() -> int:
     args = parse_args()
     from mmseg_spwc.apis import inference
-    from mmseg_spwc.errors import user_errors
+    from mmseg_spwc.errors import tool_errors
     from mmseg_spwc.utils.files import write_text
     from mmseg_spwc.visualization.report import render_steps
     from mmseg_spwc.visualization.runs import load_runs
-    with user_errors():
+    with tool_errors():
         (run, ), _ = load_runs([args.run], args.trust)
         image = inference.read_image(args.image)
         views = inference.segment_by_step(run, image, args.size)
-    title = f'{run.record.content["method"]}, step by step'
-    write_text(args.out, render_steps(title, image[..., ::-1], views))
+        title = f'{run.record.content["method"]}, step by step'
+        write_text(args.out, render_steps(title, image[..., ::-1], views))
     print(args.out)
     return 0
 

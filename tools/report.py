@@ -32,21 +32,21 @@ def parse_args() -> argparse.Namespace:
 def main() -> int:
     args = parse_args()
     from mmseg_spwc.apis.galleries import make_gallery
-    from mmseg_spwc.errors import user_errors
+    from mmseg_spwc.errors import plain, tool_errors
     from mmseg_spwc.sweep.aggregate import expand_sweeps
     from mmseg_spwc.utils.files import write_text
     from mmseg_spwc.visualization.report import render
     from mmseg_spwc.visualization.runs import compare, load_runs
     from mmseg_spwc.visualization.tables import headlines
-    with user_errors():
+    with tool_errors():
         folders, sweeps = expand_sweeps(args.runs, args.trust)
         runs, problems = load_runs(folders, args.trust)
-    for problem in problems:
-        print(f'left out: {problem}', file=sys.stderr)
-    comparisons = compare(runs)
-    galleries = {c.title: make_gallery(c, args.images)
-                 for c in comparisons} if args.images > 0 else {}
-    write_text(args.out, render(comparisons, galleries, problems, sweeps))
+        for problem in problems:
+            print(f'left out: {plain(problem)}', file=sys.stderr)
+        comparisons = compare(runs)
+        galleries = {c.title: make_gallery(c, args.images)
+                     for c in comparisons} if args.images > 0 else {}
+        write_text(args.out, render(comparisons, galleries, problems, sweeps))
     print(f'report: {args.out}')
     for comparison in comparisons:
         for line in headlines(comparison):

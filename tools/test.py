@@ -8,7 +8,7 @@ import json
 import sys
 
 from mmseg_spwc.engine.launch import add_options, load_config, processes
-from mmseg_spwc.errors import user_errors
+from mmseg_spwc.errors import tool_errors
 from mmseg_spwc.registry import RUNNERS
 from mmseg_spwc.utils.files import write_text
 
@@ -23,14 +23,14 @@ def parse_args() -> argparse.Namespace:
 
 def main() -> int:
     args = parse_args()
-    with user_errors():
+    with tool_errors():
         cfg = load_config(args)
         with processes(cfg.launcher):
             scores = RUNNERS.build(cfg).test(args.checkpoint)
-    text = json.dumps(scores, indent=1)
-    print(text)
-    if args.out:
-        write_text(args.out, text + '\n')
+        text = json.dumps(scores, indent=1)
+        print(text)
+        if args.out:
+            write_text(args.out, text + '\n')
     return 0
 
 

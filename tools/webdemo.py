@@ -30,13 +30,12 @@ def parse_args() -> argparse.Namespace:
 
 def main() -> int:
     args = parse_args()
-    from mmseg_spwc.apis.web_demo import StepTrials, build_page
+    from mmseg_spwc.apis.web_demo import StepTrials, build_page, serve
     from mmseg_spwc.errors import user_errors
     from mmseg_spwc.visualization.runs import load_runs
     with user_errors():
         (run, ), _ = load_runs([args.run], args.trust)
-        page = build_page(StepTrials(run, args.size))
-    page.launch(server_name=args.host, server_port=args.port)
+        serve(build_page(StepTrials(run, args.size)), args.host, args.port)
     return 0
 
 

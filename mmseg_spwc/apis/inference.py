@@ -8,6 +8,7 @@ import torch
 from mmengine.config import Config
 from mmengine.dataset import pseudo_collate
 from mmseg.datasets.transforms import PackSegInputs
+from PIL import Image
 
 from mmseg_spwc.datasets.batches import PixelOrders
 from mmseg_spwc.errors import ConfigError
@@ -17,15 +18,41 @@ from mmseg_spwc.visualization.runs import Run
 
 from .step_model import StepModel, config_of, load_run_step
 
+MOST_PIXELS = 2**25  # of an image to read, and of one to segment
+MOST_SIDE = 2**14
 
-def read_image(path: str | Path) -> np.ndarray:
-    """Read an image as BGR (H, W, 3)."""
+
+def read_image(path: str | Path, side: int | None = None) -> np.ndarray:
+    """Read an image as BGR (H, W, 3).
+
+    Args:
+        path (str | Path): A file; a large one is refused by its header.
+        side (int, optional): Length to which the longer side of a larger
+            image is reduced. Defaults to none.
+    """
     if not Path(path).is_file():
         raise ConfigError(f'There is no image at {path}.')
-    image = mmcv.imread(str(path))
-    if image is None:
-        raise ConfigError(f'{path} cannot be read as an image.')
+    try:
+        with Image.open(path) as opened:
+            _check_pixels(*opened.size, path)
+            image = mmcv.imread(str(path))
+            if image is None:  # OpenCV does not know its format
+                image = np.asarray(opened.convert('RGB'))[..., ::-1]
+    except ConfigError:
+        raise
+    except Exception as error:  # decoders raise of every kind
+        raise ConfigError(
+            f'{path} cannot be read as an image ({error}).') from error
+    if side is not None and max(image.shape[:2]) > side:
+        image = mmcv.imrescale(image, (side, side))
     return image
+
+
+def _check_pixels(width: int, height: int, what: object) -> None:
+    if width * height > MOST_PIXELS or max(width, height) > MOST_SIDE:
+        raise ConfigError(
+            f'{what} has {width}x{height} pixels: give an image of at most '
+            f'{MOST_PIXELS:,} pixels and sides of {MOST_SIDE:,}.')
 
 
 def default_size(cfg: Config) -> int | None:
@@ -65,8 +92,10 @@ def segment_image(loaded: StepModel, image: np.ndarray,
     shape = image.shape[:2]
     if size is not None:
         scale = size / min(shape)
-        image = mmcv.imresize(
-            image, tuple(max(1, round(scale * n)) for n in shape[::-1]))
+        resized = tuple(max(1, round(scale * n)) for n in shape[::-1])
+        _check_pixels(*resized, 'The image, its shorter side resized to '
+                      f'{size},')
+        image = mmcv.imresize(image, resized)
     sample = PackSegInputs()(
         dict(img=image, img_shape=image.shape[:2], ori_shape=shape))
     result = loaded.model.test_step(pseudo_collate([sample]))[0]

@@ -20,7 +20,7 @@ from mmseg_spwc.engine.checkpoint import check_fits, load_step, load_weights
 from mmseg_spwc.engine.config_keys import check_keys
 from mmseg_spwc.engine.problems.problem import parts_of
 from mmseg_spwc.engine.step_config import scenario_of, step_config
-from mmseg_spwc.errors import ConfigError, input_errors
+from mmseg_spwc.errors import ConfigError, input_errors, plain
 from mmseg_spwc.registry import DATASETS, MODELS
 from mmseg_spwc.utils.own import is_sealed
 from mmseg_spwc.visualization.runs import Run
@@ -91,7 +91,8 @@ def _load(cfg: Config, checkpoint: str | Path,
     check_keys(cfg)
     init_default_scope(cfg.get('default_scope', 'mmseg'))
     content = load_step(checkpoint)
-    stamp, meta = content['stamp'], content['meta'].get('dataset_meta', {})
+    stamp = content['stamp']
+    meta = content['meta'].get('dataset_meta') or {}
     with input_errors('scenario'):
         scenario = scenario_of(cfg)
     check_fits(stamp, scenario, checkpoint)
@@ -100,8 +101,8 @@ def _load(cfg: Config, checkpoint: str | Path,
     model.to_plain()
     load_weights(model, content['state_dict'], checkpoint)
     return StepModel(model.eval(), out, stamp.step,
-                     list(meta.get('classes', [])),
-                     list(meta.get('palette', [])))
+                     [plain(name) for name in meta.get('classes') or []],
+                     list(meta.get('palette') or []))
 
 
 def load_run(run: Run) -> tuple[StepModel, Dataset]:

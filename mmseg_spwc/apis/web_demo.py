@@ -3,6 +3,8 @@
 It needs the package ``gradio``.
 """
 import html
+import os
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -20,8 +22,11 @@ TOP = 5
 # each network is read once; a sequence has rarely more steps
 KEPT = 16
 NEWEST = -1
-# small images are drawn at least this large
-SHOWN = 384
+# small images are drawn at least this large, large ones at most
+SHOWN, LARGEST = 384, 1024
+UPLOAD = '20mb'  # the largest file that is taken
+WAITING = 16  # people that may wait for an answer
+CLEANED = (600, 3600)  # seconds between two cleanings, and of a file's life
 
 
 class StepTrials:
@@ -123,11 +128,14 @@ def build_page(trials: StepTrials) -> object:
     """
     gr = _gradio()
     lay_out = _segmentation if trials.segments else _classification
-    with gr.Blocks(title=trials.title) as page:
+    with gr.Blocks(title=trials.title, analytics_enabled=False,
+                   delete_cache=CLEANED) as page:
         gr.Markdown(f'# {trials.title}')
         with gr.Row():
             with gr.Column():
-                image = gr.Image(label='Image', image_mode='RGB')
+                # a path: gradio would decode whatever comes
+                image = gr.Image(label='Image', type='filepath',
+                                 image_mode=None)
                 step = gr.Slider(
                     trials.steps[0], trials.steps[-1], trials.steps[-1],
                     step=1, label='After step',
@@ -135,8 +143,45 @@ def build_page(trials: StepTrials) -> object:
             with gr.Column():
                 inputs, outputs, answer = lay_out(gr, trials, image, step)
         gr.on([source.change for source in inputs], answer, inputs, outputs,
-              api_name='try_step', show_progress='minimal')
-    return page
+              api_name='try_step', show_progress='minimal',
+              concurrency_limit=2)
+    return page.queue(max_size=WAITING)
+
+
+def serve(page: object, host: str, port: int, **options) -> tuple:
+    """Serve a page until it is interrupted.
+
+    Args:
+        page (gradio.Blocks): Of :func:`build_page`.
+        host (str): Address to listen at.
+        port (int): Port to listen at.
+        **options: Those of gradio's ``launch``.
+    """
+    try:
+        return page.launch(server_name=host, server_port=port,
+                           max_file_size=UPLOAD, share=False, **options)
+    except OSError as error:  # gradio's own words name a variable
+        raise ConfigError(f'The page cannot be served at {host}:{port}, '
+                          'which may be in use: choose another --port or '
+                          '--host.') from error
+
+
+def answers(gr, function: Callable) -> Callable:
+    """Read the image at a path for a function, and show what is wrong.
+
+    Args:
+        gr: The module gradio.
+        function (Callable): Takes an image as RGB, (H, W, 3), and the rest.
+    """
+
+    def answer(path, *rest):
+        try:
+            image = path and inference.read_image(path, LARGEST)[..., ::-1]
+            return function(image, *rest)
+        except ConfigError as error:
+            raise gr.Error(str(error)) from error
+
+    return answer
 
 
 def _segmentation(gr, trials: StepTrials, image, step) -> tuple:
@@ -149,7 +194,7 @@ def _segmentation(gr, trials: StepTrials, image, step) -> tuple:
         drawn, classes = trials.segment(image, int(step))
         return enlarged(drawn), legend_html(classes)
 
-    return [image, step], [shown, legend], answer
+    return [image, step], [shown, legend], answers(gr, answer)
 
 
 def _classification(gr, trials: StepTrials, image, step) -> tuple:
@@ -161,16 +206,14 @@ def _classification(gr, trials: StepTrials, image, step) -> tuple:
     def answer(image, step, task):
         if image is None:
             return None
-        try:
-            return dict(trials.classify(
-                image, int(step), None if task == NEWEST else task))
-        except ConfigError as error:
-            raise gr.Error(str(error)) from error
+        return dict(trials.classify(
+            image, int(step), None if task == NEWEST else task))
 
-    return [image, step, task], [shown], answer
+    return [image, step, task], [shown], answers(gr, answer)
 
 
 def _gradio():
+    os.environ.setdefault('GRADIO_ANALYTICS_ENABLED', 'False')
     try:
         import gradio
     except ImportError as error:

@@ -6,6 +6,7 @@ split and a changed mask is noticed.
 """
 import hashlib
 import json
+import operator
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -14,15 +15,17 @@ from pathlib import Path
 import mmcv
 import numpy as np
 from mmengine.fileio import get as read_bytes
-from PIL import Image
+from PIL import ExifTags, Image
 
 from mmseg_spwc.labels import VOID
-from mmseg_spwc.terminal import say, track
+from mmseg_spwc.terminal import say, track, warn
 from mmseg_spwc.utils.distributed import from_first_rank
 from mmseg_spwc.utils.files import write_text
 from mmseg_spwc.utils.own import cache_folder
 
-VERSION = 2
+VERSION = 3
+MOST = 2**16  # values that a mask can have
+TURNED = range(5, 9)  # Exif orientations of images that lie on their side
 
 
 def load_class_index(infos: list, root: str,
@@ -73,12 +76,18 @@ def _load_or_scan(infos: list, names: list, cache_dir: str | None) -> dict:
             values = pool.map(_values_of_mask, tasks)
             values = list(track(values, len(tasks), 'masks'))
         stored = dict(zip(names, values, strict=True))
-        write_text(
-            path,
-            json.dumps(
-                dict(version=VERSION, fingerprint=fingerprint,
-                     classes=stored)))
+        _keep(path, dict(version=VERSION, fingerprint=fingerprint,
+                         classes=stored))
     return {name: frozenset(values) for name, values in stored.items()}
+
+
+def _keep(path: Path, content: dict) -> None:
+    try:
+        write_text(path, json.dumps(content))
+    except OSError as error:
+        warn(f'What the masks hold cannot be kept in {path} '
+             f'({error.strerror}), so that they are scanned anew next time: '
+             'choose another cache_dir.')
 
 
 def _values_of_mask(task: tuple) -> list:
@@ -94,6 +103,9 @@ def _values_of_mask(task: tuple) -> list:
             f'The mask {path} holds {mask.dtype} of shape {mask.shape}; a '
             'mask has one channel of class ids. Colour masks must be '
             'converted first.')
+    if mask.size and not 0 <= int(mask.min()) <= int(mask.max()) < MOST:
+        raise ValueError(f'The mask {path} holds the value {mask.max()}, '
+                         'which is no class id: convert it once more.')
     _check_size(image, path, mask.shape)
     values = np.flatnonzero(np.bincount(mask.ravel(), minlength=256))
     if reduce_zero_label:
@@ -106,14 +118,18 @@ def _check_size(image: str, mask: str, shape: tuple) -> None:
     try:
         with Image.open(image) as opened:
             size = opened.size
-    except OSError as error:
+            turned = opened.getexif().get(ExifTags.Base.Orientation) in TURNED
+    except (OSError, Image.DecompressionBombError) as error:
         raise ValueError(f'The image {image} cannot be read ({error}): get '
                          'it anew.') from error
-    if sorted(size) != sorted(shape):  # an Exif tag may turn an image
+    if size[::-1] != shape and not (turned and size == shape):
         raise ValueError(
             f'The mask {mask} has {shape[1]}x{shape[0]} pixels, its image '
             f'{size[0]}x{size[1]}: a mask has the size of its image; '
             'convert it once more.')
+    if min(size) < 2:
+        raise ValueError(f'The image {image} has {size[0]}x{size[1]} pixels, '
+                         'too few to segment: take it out of the list.')
 
 
 def _check_files(infos: list) -> None:
@@ -142,8 +158,9 @@ def _read(path: Path, fingerprint: str) -> Mapping | None:
     """The stored index, or None where it is absent, broken or outdated."""
     try:
         content = json.loads(path.read_text(encoding='utf-8'))
-    except (OSError, ValueError):
+        if content['fingerprint'] != fingerprint:
+            return None
+        return {str(name): [operator.index(value) for value in values]
+                for name, values in content['classes'].items()}
+    except (OSError, ValueError, AttributeError, LookupError, TypeError):
         return None
-    if content.get('fingerprint') != fingerprint:
-        return None
-    return content['classes']

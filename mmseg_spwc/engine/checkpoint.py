@@ -106,8 +106,9 @@ def load_step(path: str | Path) -> dict:
             f'{path} is not the checkpoint of a finished step: use the '
             'final.pth that mmseg_spwc writes into step_NN/.')
     try:
-        content['stamp'] = Stamp(**content['stamp'])
-        content['meta'].get('dataset_meta')
+        content['stamp'] = stamp = Stamp(**content['stamp'])
+        _check_names(content['meta'].get('dataset_meta') or {},
+                     sum(stamp.channels), path)
         _check_finite(content['state_dict'], path)
     except (AttributeError, KeyError, TypeError) as error:
         raise CheckpointError(
@@ -134,6 +135,21 @@ def check_sums(path: str | Path) -> None:
         raise CheckpointError(
             f'{path} is damaged: the checksum of its part {broken} is wrong. '
             'Copy it anew.')
+
+
+def _check_names(meta: dict, channels: int, path: str | Path) -> None:
+    """Refuse names and colours that are not those of the channels."""
+    classes, palette = (meta.get(k) or [] for k in ('classes', 'palette'))
+    if len(classes) not in (0, channels) or \
+            not all(isinstance(name, str) for name in classes):
+        raise CheckpointError(f'{path} has {channels} channels and names '
+                              f'{len(classes)}: use the file as it was '
+                              'written.')
+    if len(palette) not in (0, len(classes)) or not all(
+            len(rgb) == 3 and set(rgb) <= set(range(256)) for rgb in palette):
+        raise CheckpointError(
+            f'{path} does not have a colour of three numbers from 0 to 255 '
+            'for each class: use the file as it was written.')
 
 
 def _check_finite(state: dict, path: str | Path) -> None:

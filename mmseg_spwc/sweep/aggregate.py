@@ -135,12 +135,22 @@ def read_aggregate(path: str | Path, trust: bool = False) -> dict:
                     'folder and is not read: add --trust if you trust who '
                     'wrote it.')
             run['folder'] = str(folder)
-        _ = [s['best'] for s in content['settings']]
+            _ = [run[key] for key in ('group', 'finished')]
+        for found in content['settings']:
+            _ = [found[key] for key in ('name', 'best', 'method', 'scenario',
+                                        'seeds', 'missing')]
+            _ = [float(found[score]['mean'] or 0) + float(
+                found[score]['sd'] or 0)
+                 for score in ('held_out', 'test')]
+            _ = found['setting'].items()
+        _ = [content[key] for key in ('name', 'select')]
     except OSError as error:
         raise RecordError(f'{path} cannot be read: {error.strerror}.'
                           ) from error
-    except (json.JSONDecodeError, KeyError, RecursionError,
-            TypeError) as error:
+    except RecordError:
+        raise
+    except (AttributeError, LookupError, RecursionError, TypeError,
+            ValueError) as error:
         raise RecordError(f'{path} is broken ({error}): run the sweep again, '
                           'which writes it anew.') from error
     return content

@@ -9,6 +9,8 @@ from mmseg_spwc.errors import ConfigError
 
 from . import trial_process
 
+# before Ray is imported, which reads it once: nobody on the network may join
+os.environ.setdefault('RAY_AUTH_MODE', 'token')
 try:
     import ray
 except ImportError:
@@ -22,7 +24,7 @@ def require_ray() -> None:
     """Raise :class:`ConfigError` where Ray is not installed."""
     if ray is None:
         raise ConfigError("Sweeps run on Ray, which is not installed: pip "
-                          "install 'ray>=2.9', or pip install -e .[ray].")
+                          "install 'ray>=2.60', or pip install -e .[ray].")
 
 
 @contextlib.contextmanager
@@ -37,7 +39,8 @@ def connected(address: str | None = None, cpus: int | None = None,
     if address is None:
         os.environ.setdefault('RAY_USAGE_STATS_ENABLED', '0')
         options.update(address='local', num_cpus=cpus, num_gpus=gpus,
-                       include_dashboard=False, object_store_memory=STORE)
+                       include_dashboard=False, object_store_memory=STORE,
+                       _node_ip_address='127.0.0.1')
     else:
         check_answers(address)
         options.update(address=address)

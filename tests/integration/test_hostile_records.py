@@ -143,8 +143,8 @@ def sweep(stranger, *more):
         schema='mmseg_spwc.sweep', version=1, name='s', select=None,
         settings=[dict(name='a', method='m', scenario='s', setting={},
                        seeds=[0], missing=[], best=True, held_out=dict(
-                           mean=None, deviation=None, count=0),
-                       test=dict(mean=None, deviation=None, count=0))],
+                           mean=None, sd=None), test=dict(
+                               mean=None, sd=None))],
         runs=[dict(group='a', finished=True, folder='run')])))
     folders, _ = expand_sweeps([folder])
     runs, _ = load_runs(folders)
@@ -204,7 +204,9 @@ PAYLOADS = [
 
 
 @pytest.mark.parametrize('reader', READERS, ids=lambda r: r.__name__)
-@pytest.mark.parametrize(('key', 'make'), PAYLOADS, ids=lambda p: str(p)[:40])
+@pytest.mark.parametrize(
+    ('key', 'make'), PAYLOADS,
+    ids=lambda p: p if isinstance(p, str) else p.__name__)
 def test_a_record_runs_and_makes_nothing(key, make, reader, stranger):
     stranger.change_config(**{key: make(stranger)})
     if 'data_root' in key:

@@ -4,7 +4,7 @@ import shutil
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import ExifTags, Image
 
 from mmseg_spwc.datasets import class_index
 from mmseg_spwc.datasets.class_index import load_class_index
@@ -67,10 +67,49 @@ def test_mask_of_another_size_is_refused(folder):
         index(folder, 'abc')
 
 
-def test_mask_of_a_turned_image_is_taken(folder):
-    """The decoder turns a photograph as its Exif tag says."""
+@pytest.mark.parametrize('turned', [True, False])
+def test_mask_of_a_turned_image_is_taken(folder, turned):
+    """The decoder turns a photograph as its Exif tag says, and no other."""
     Image.fromarray(np.zeros((2, 4), np.uint8)).save(folder / 'a.png')
+    if not turned:
+        with pytest.raises(ValueError, match='4x2 pixels, its image 2x4'):
+            index(folder, 'abc')
+        return
+    image = Image.open(folder / 'a.jpg')
+    image.getexif()[ExifTags.Base.Orientation] = 6
+    image.save(folder / 'a.jpg', exif=image.getexif())
     assert index(folder, 'abc')['a'] == {0}
+
+
+@pytest.mark.parametrize(('values', 'message'), [
+    ([[0, 2**31 - 1]], '2147483647, which is no class'), ([[0]], '1x1')])
+def test_masks_that_no_dataset_has(folder, values, message):
+    """The first would be counted in 16 GiB."""
+    image = Image.fromarray(np.int32(values))
+    image.save(folder / 'a.tif')
+    Image.new('RGB', image.size).save(folder / 'a.jpg')
+    (folder / 'a.tif').replace(folder / 'a.png')
+    with pytest.raises(ValueError, match=message):
+        index(folder, 'abc')
+
+
+@pytest.mark.parametrize('content', [
+    [], {}, dict(classes=3), dict(classes={'a': 'x'}), dict(classes=None)])
+def test_a_store_of_the_wrong_kind_is_scanned_again(folder, content):
+    first = index(folder, 'abc')
+    stored = next((folder / 'cache').glob('*.json'))
+    if isinstance(content, dict) and content:
+        content['fingerprint'] = json.loads(stored.read_text())['fingerprint']
+    stored.write_text(json.dumps(content))
+    assert index(folder, 'abc') == first
+
+
+def test_without_a_store_the_scan_goes_on(folder, monkeypatch):
+    (folder / 'cache').write_text('a file, not a folder')
+    said = []
+    monkeypatch.setattr(class_index, 'warn', said.append)
+    assert index(folder, 'abc')['a'] is not None
+    assert 'cannot be kept' in said[0] and 'another cache_dir' in said[0]
 
 
 def test_broken_store_is_scanned_again(folder):

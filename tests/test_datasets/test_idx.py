@@ -2,6 +2,7 @@
 import gzip
 import os
 import struct
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +105,30 @@ def test_broken_archive(tmp_path):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(ValueError, match='broken'):
             read_idx(tmp_path / name)
+
+
+@pytest.mark.parametrize(('shape', 'more', 'message'), [
+    (b'\0\0\0\3', 2**25, 'elements or more, but its header'),
+    (b'\x7f\0\0\0', 0, 'bytes, says its header'),
+])
+def test_archives_that_unpack_to_gigabytes(tmp_path, shape, more, message):
+    path = tmp_path / 'a.gz'
+    path.write_bytes(gzip.compress(b'\0\0\x08\1' + shape + bytes(more)))
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=message):
+        read_idx(path)
+    assert tracemalloc.get_traced_memory()[1] < 2**23
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize('at', [12, 200, -6])
+def test_a_damaged_archive(tmp_path, at):
+    content = bytearray(gzip.compress(
+        b'\0\0\x08\1\0\0\x08\0' + os.urandom(2048)))
+    content[at] ^= 255
+    (tmp_path / 'a.gz').write_bytes(content)
+    with pytest.raises(ValueError, match='broken'):
+        read_idx(tmp_path / 'a.gz')
 
 
 def test_images_and_labels_that_do_not_fit(tmp_path, digits):

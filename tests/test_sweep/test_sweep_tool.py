@@ -33,7 +33,7 @@ def test_without_ray_one_sentence_and_a_command(tool, tmp_path):
     assert code == 2 and said.out == ''
     assert said.err == (
         "error: Sweeps run on Ray, which is not installed: pip install "
-        "'ray>=2.9', or pip install -e .[ray].\n")
+        "'ray>=2.60', or pip install -e .[ray].\n")
     assert not (tmp_path / 'sweep').exists()
 
 

@@ -28,15 +28,15 @@ def parse_args() -> argparse.Namespace:
 def main() -> int:
     args = parse_args()
     from mmseg_spwc.apis.grad_cam import cam_rows
-    from mmseg_spwc.errors import user_errors
+    from mmseg_spwc.errors import tool_errors
     from mmseg_spwc.visualization.figures import save
     from mmseg_spwc.visualization.figures.images import draw_cams
     from mmseg_spwc.visualization.runs import load_runs
-    with user_errors():
+    with tool_errors():
         (run, ), _ = load_runs([args.run], args.trust)
         rows = cam_rows(run, args.images, args.layer)
-    for path in save(draw_cams(rows), args.out):
-        print(path)
+        for path in save(draw_cams(rows), args.out):
+            print(path)
     return 0
 
 

@@ -34,10 +34,10 @@ def parse_args() -> argparse.Namespace:
 def main() -> int:
     args = parse_args()
     from mmseg_spwc.apis.galleries import make_gallery
-    from mmseg_spwc.errors import RecordError, user_errors
+    from mmseg_spwc.errors import RecordError, tool_errors
     from mmseg_spwc.visualization.figures import FIGURES, save
     from mmseg_spwc.visualization.runs import compare, load_runs
-    with user_errors():
+    with tool_errors():
         runs, problems = load_runs(args.runs, args.trust)
         if problems:
             raise RecordError(' '.join(problems))
@@ -49,8 +49,8 @@ def main() -> int:
         if args.figure == 'qualitative':
             needed['gallery'] = make_gallery(comparison, args.images)
         result = FIGURES[args.figure](comparison, **needed)
-    for path in save(result, args.out or args.figure):
-        print(path)
+        for path in save(result, args.out or args.figure):
+            print(path)
     return 0
 
 

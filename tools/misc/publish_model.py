@@ -38,8 +38,8 @@ def parse_args() -> argparse.Namespace:
 def main() -> int:
     args = parse_args()
     from mmseg_spwc.apis.publish import own_parts, publish
-    from mmseg_spwc.errors import user_errors
-    with user_errors():
+    from mmseg_spwc.errors import tool_errors
+    with tool_errors():
         exports = [k for k in ('torchscript', 'onnx') if getattr(args, k)]
         files = publish(args.source, args.out, args.step, args.order,
                         exports, args.size, args.force)

@@ -2,6 +2,7 @@
 import gzip
 import math
 import struct
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from .source import ImageSource, check_split, find_file
 
 _PREFIXES = dict(train='train', test='t10k')
 _UINT8 = 0x08
+_MOST, _MORE = 2**30, 2**20  # bytes: twenty times MNIST, and to count
 
 
 @DATASETS.register_module()
@@ -65,23 +67,32 @@ def read_idx(path: str | Path) -> np.ndarray:
     opener = gzip.open if str(path).endswith('.gz') else open
     try:
         with opener(path, 'rb') as file:
-            content = file.read()
-    except (EOFError, gzip.BadGzipFile) as error:
+            content = file.read(4)
+            if len(content) < 4 or content[:2] != b'\0\0' or \
+                    content[2] != _UINT8:
+                raise ValueError(
+                    f'{path} is not an IDX file of bytes: it starts with '
+                    f'{content.hex() or "nothing"}.')
+            header = file.read(4 * content[3])
+            if len(header) < 4 * content[3]:
+                raise ValueError(
+                    f'{path} ends within its header: get it anew.')
+            shape = struct.unpack(f'>{content[3]}I', header)
+            size = math.prod(shape)
+            if size > _MOST:
+                raise ValueError(f'{path} holds {size} bytes, says its header '
+                                 f'{shape}: that is not a data set of small '
+                                 'images.')
+            content = file.read(size + _MORE)  # a bomb is not unpacked
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(
             f'{path} is broken ({error}): get it anew.') from error
-    if len(content) < 4 or content[:2] != b'\0\0' or content[2] != _UINT8:
-        raise ValueError(f'{path} is not an IDX file of bytes: it starts with '
-                         f'{content[:4].hex() or "nothing"}.')
-    start = 4 + 4 * content[3]
-    if len(content) < start:
-        raise ValueError(f'{path} ends within its header: get it anew.')
-    shape = struct.unpack(f'>{content[3]}I', content[4:start])
-    if len(content) - start != math.prod(shape):
+    if len(content) != size:
         raise ValueError(
-            f'{path} has {len(content) - start} elements, but its header '
+            f'{path} has {len(content)} elements'
+            f'{" or more" * (len(content) == size + _MORE)}, but its header '
             f'says {shape}: get it anew.')
-    return np.frombuffer(content, np.uint8, offset=start).reshape(
-        shape).copy()
+    return np.frombuffer(content, np.uint8).reshape(shape).copy()
 
 
 def _read(root: Path, split: str, suffix: str, ndim: int) -> np.ndarray:

@@ -44,6 +44,10 @@ def run_lock(work_dir: str | Path) -> Iterator[None]:
 
 
 def _take(path: Path) -> None:
+    if str(path).encode(errors='replace') != os.fsencode(path):
+        raise ConfigError(
+            f'{str(path.parent)!r} is not UTF-8, so the record cannot name '
+            'it: choose another --work-dir.')
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = _lock(path)

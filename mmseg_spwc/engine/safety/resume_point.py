@@ -1,4 +1,5 @@
 """Where a step that was interrupted goes on: its newest intact checkpoint."""
+import contextlib
 from pathlib import Path
 
 import torch
@@ -71,7 +72,8 @@ def remove_resume_points(folder: Path) -> None:
     """Remove what only served to resume inside a step that is finished."""
     for pattern in (*PATTERNS, 'last_checkpoint'):
         for path in folder.glob(pattern):
-            path.unlink()
+            if path.is_file():
+                path.unlink()
 
 
 def _newest(folder: Path) -> str | None:
@@ -94,11 +96,11 @@ def _newest(folder: Path) -> str | None:
 def _candidates(folder: Path) -> list[Path]:
     """Checkpoints in the folder and in the one that the hook was given."""
     places = {folder}
-    pointer = folder / 'last_checkpoint'
-    if pointer.exists():
-        places.add(Path(pointer.read_text().strip()).parent)
+    with contextlib.suppress(OSError, ValueError):  # none, or no text
+        pointer = (folder / 'last_checkpoint').read_text()
+        places.add(Path(pointer.strip()).parent)
     return sorted(path for place in places for pattern in PATTERNS
-                  for path in place.glob(pattern))
+                  for path in place.glob(pattern) if path.is_file())
 
 
 def _load(path: str | Path, device) -> dict:
