@@ -33,10 +33,10 @@ from mmengine.hooks import Hook
 from torch import Tensor, nn
 from torch.nn import functional
 
+from mmseg_spwc.config.step import scenario_of, step_config
 from mmseg_spwc.consolidation import QuadraticPenalty, fisher_diagonal
 from mmseg_spwc.datasets.images import load_source
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.step_config import scenario_of, step_config
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.scenario import stratified_split
 

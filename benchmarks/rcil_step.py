@@ -49,8 +49,8 @@ WINDOWS = (4, 8, 12, 16, 20, 24)
 
 def build(leaf: str, options: dict) -> nn.Module:
     """The student of step 1 of VOC 15-1 and its teacher."""
+    from mmseg_spwc.config.step import scenario_of, step_config
     from mmseg_spwc.engine.hooks.step_transition_hook import build_plain
-    from mmseg_spwc.engine.step_config import scenario_of, step_config
     from mmseg_spwc.registry import MODELS
     cfg = Config.fromfile(f'configs/rcil/{leaf}.py')
     cfg.merge_from_dict({
@@ -167,7 +167,7 @@ def compare(name: str, repeats: int) -> Iterator[Row]:
 
 
 def measure(args: argparse.Namespace) -> Iterator[Row]:
-    from mmseg_spwc.engine.step_runner import keep_memory
+    from mmseg_spwc.runtime.memory import keep_memory
     init_default_scope('mmseg')
     keep_memory()  # for all sides, as for a run
     for name in args.names:

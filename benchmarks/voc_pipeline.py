@@ -98,7 +98,7 @@ def reading(source: dict, scenario: dict, crop: int, folder: str,
 
 def scoring(args: argparse.Namespace) -> Iterator[Row]:
     """Milliseconds per image that is scored."""
-    from mmseg_spwc.engine.step_config import scenario_of, step_config
+    from mmseg_spwc.config.step import scenario_of, step_config
     cfg = Config.fromfile(LEAF)
     cfg.work_dir = 'work_dirs/benchmark'
     cfg = step_config(cfg, scenario_of(cfg), 0)

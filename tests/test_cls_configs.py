@@ -10,9 +10,9 @@ from mmengine.config import Config
 from mmengine.registry import init_default_scope
 
 import mmseg_spwc.classification  # noqa: F401
+from mmseg_spwc.config.keys import check_keys, check_values
+from mmseg_spwc.config.step import scenario_of
 from mmseg_spwc.engine import step_config
-from mmseg_spwc.engine.config_keys import check_keys, check_values
-from mmseg_spwc.engine.step_config import scenario_of
 from mmseg_spwc.models.quantities import of_teacher
 from mmseg_spwc.registry import MODELS
 

@@ -7,9 +7,9 @@ import pytest
 from mmengine.config import Config
 from test_config_tree import CONFIGS, LEAVES, files_behind
 
+from mmseg_spwc.config.stages import GROUPS, TABLE, overrides, tables_of
+from mmseg_spwc.config.step import scenario_of
 from mmseg_spwc.engine import step_config
-from mmseg_spwc.engine.stages import GROUPS, TABLE, overrides, tables_of
-from mmseg_spwc.engine.step_config import scenario_of
 from mmseg_spwc.scenario.catalogue import CATALOGUE
 
 FRAGMENTS = sorted(path for path in CONFIGS.glob('**/_base_/**/*.py')

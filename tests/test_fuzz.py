@@ -8,8 +8,8 @@ import torch
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from mmseg_spwc.config.keys import KEYS, check_keys
 from mmseg_spwc.datasets.transforms import MapLabels
-from mmseg_spwc.engine.config_keys import KEYS, check_keys
 from mmseg_spwc.errors import ConfigError, RecordError
 from mmseg_spwc.record import Record
 from mmseg_spwc.scenario import SETTINGS, build_scenario

@@ -8,8 +8,8 @@ import math
 import pytest
 
 from mmseg_spwc import record as record_module
-from mmseg_spwc.engine.problems import Segmentation
 from mmseg_spwc.errors import RecordError
+from mmseg_spwc.problems import Segmentation
 from mmseg_spwc.record import Record, config_text
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from scripts import load as load_script
 
+from mmseg_spwc.config.keys import check_keys, check_values
+from mmseg_spwc.config.load import add_options, load_config
+from mmseg_spwc.config.step import scenario_of
 from mmseg_spwc.engine import step_config
-from mmseg_spwc.engine.config_keys import check_keys, check_values
-from mmseg_spwc.engine.launch import add_options, load_config
-from mmseg_spwc.engine.step_config import scenario_of
 from mmseg_spwc.selfpaced import SelfPacedChoice
 
 FOLDER = Path(__file__).parents[1] / 'docs/results'

@@ -14,7 +14,8 @@ SHARED = {'compat', 'errors', 'labels', 'registry', 'structures', 'terminal',
 LOADS_OPENMMLAB = {'compat', 'registry', 'structures', 'terminal'}
 OPENMMLAB = {'mmengine', 'mmseg', 'mmcv', 'mmpretrain'}
 ALL = {'selfpaced', 'scenario', 'consolidation', 'record', 'datasets',
-       'models', 'evaluation', 'visualization', 'trackers', 'engine'}
+       'models', 'evaluation', 'visualization', 'trackers', 'engine',
+       'problems', 'runtime', 'config'}
 
 
 def table() -> dict[str, tuple[set, bool]]:

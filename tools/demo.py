@@ -11,7 +11,7 @@ import sys
 
 
 def parse_args() -> argparse.Namespace:
-    from mmseg_spwc.engine.launch import add_config_options
+    from mmseg_spwc.config.load import add_config_options
     parser = argparse.ArgumentParser(description='Try a step')
     add_config_options(parser)
     parser.add_argument('checkpoint', help='final.pth of a step')
@@ -33,7 +33,7 @@ def main() -> int:
     args = parse_args()
     from mmseg_spwc.apis import inference
     from mmseg_spwc.apis.step_model import load_step_model
-    from mmseg_spwc.engine.launch import load_config
+    from mmseg_spwc.config.load import load_config
     from mmseg_spwc.errors import tool_errors
     from mmseg_spwc.utils.files import atomic_path
     from mmseg_spwc.visualization.figures import images

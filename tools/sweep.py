@@ -52,7 +52,7 @@ def show(sweep, args: argparse.Namespace) -> int:
 def run(sweep, args: argparse.Namespace) -> int:
     from rich.console import Console
 
-    from mmseg_spwc.engine.safety.lock import run_lock
+    from mmseg_spwc.runtime.lock import run_lock
     from mmseg_spwc.sweep.cluster import connected, require_ray
     from mmseg_spwc.sweep.driver import run_sweep
     from mmseg_spwc.sweep.plan import prepare

@@ -7,9 +7,10 @@ import argparse
 import json
 import sys
 
-from mmseg_spwc.engine.launch import add_options, load_config, processes
+from mmseg_spwc.config.load import add_options, load_config
 from mmseg_spwc.errors import tool_errors
 from mmseg_spwc.registry import RUNNERS
+from mmseg_spwc.runtime.processes import processes
 from mmseg_spwc.utils.files import write_text
 
 

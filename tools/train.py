@@ -4,7 +4,7 @@
         [--work-dir D] [--resume] [--amp] [--verbose]
         [--launcher none|pytorch|slurm|mpi] [--cfg-options K=V ...]
 
-The config says everything; see mmseg_spwc/engine/config_keys.py for the keys
+The config says everything; see mmseg_spwc/config/keys.py for the keys
 beside MMEngine's own. --scenario and --setting are short for the options
 scenario.name and scenario.setting. The record of the run is
 work_dir/record.json.
@@ -12,9 +12,10 @@ work_dir/record.json.
 import argparse
 import sys
 
-from mmseg_spwc.engine.launch import add_options, load_config, processes
+from mmseg_spwc.config.load import add_options, load_config
 from mmseg_spwc.errors import user_errors
 from mmseg_spwc.registry import RUNNERS
+from mmseg_spwc.runtime.processes import processes
 
 
 def parse_args() -> argparse.Namespace:

@@ -14,8 +14,8 @@ from contextvars import ContextVar
 from mmengine.config import ConfigDict
 from mmengine.registry import registry as mmengines
 
-from mmseg_spwc.engine.checkpoint import tensors_only
 from mmseg_spwc.errors import CheckpointError, ConfigError
+from mmseg_spwc.runtime.checkpoint import tensors_only
 
 SCOPES = ('mmengine', 'mmseg', 'mmpretrain', 'mmseg_spwc')
 # what reads weights from elsewhere; those of a step are in its checkpoint

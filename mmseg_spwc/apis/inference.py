@@ -119,7 +119,7 @@ def segment_by_step(run: Run, image: np.ndarray,
     size = size or default_size(cfg)
     views = []
     for entry in run.record.steps:
-        loaded = load_run_step(run, entry, cfg)
+        loaded = load_run_step(run, run.inside(entry['checkpoint']), cfg)
         views.append(StepView(entry['step'],
                               segment_image(loaded, image, size),
                               loaded.classes, loaded.palette))

@@ -11,16 +11,16 @@ from mmengine.registry import init_default_scope
 from mmengine.runner import load_checkpoint
 from torch import Tensor, nn
 
-from mmseg_spwc.engine.checkpoint import load_step
 from mmseg_spwc.errors import CheckpointError, ConfigError
 from mmseg_spwc.record import FILE_NAME, Record
 from mmseg_spwc.registry import MODELS
+from mmseg_spwc.runtime.checkpoint import load_step
 from mmseg_spwc.scenario import build_scenario
-from mmseg_spwc.utils.files import atomic_path
+from mmseg_spwc.utils.files import atomic_path, write_tensors, write_text
 from mmseg_spwc.visualization.runs import Run
 
 from .inference import default_size, is_classifier
-from .step_model import StepModel, config_of, load_step_model
+from .step_model import StepModel, load_run_step
 
 ORDERS = ('learning', 'dataset')
 TOLERANCE = 1e-4
@@ -61,23 +61,21 @@ def publish(source: str | Path,
     if order not in ORDERS:
         raise ConfigError(f'order is {order!r}: choose one of '
                           f'{", ".join(ORDERS)}.')
+    if out and Path(out).resolve() == Path(source).resolve():
+        raise ConfigError(f'{out} is the step itself: give another file.')
     run, checkpoint = find_step(Path(source), step)
     out = Path(out) if out else run.folder / 'published' / (
         checkpoint.parent.name + '.pth')
-    if out.resolve() == checkpoint.resolve():
-        raise ConfigError(f'{out} is the step itself: give another file.')
-    loaded = load_step_model(config_of(run), checkpoint)
+    loaded = load_run_step(run, checkpoint)
     _check_accepted(run.record, loaded.step, force)
     written = []
     for name, channels in heads_of(loaded, order).items():
         target = out.with_name(f'{out.stem}{name}{out.suffix}')
         cfg = plain_config(loaded, len(channels))
         state = plain_state(loaded.model.state_dict(), channels)
-        with atomic_path(target) as temporary:
-            torch.save(dict(meta=_meta(loaded, channels), state_dict=state),
-                       temporary)
-        with atomic_path(target.with_suffix('.py')) as temporary:
-            Path(temporary).write_text(cfg.pretty_text)
+        write_tensors(
+            target, dict(meta=_meta(loaded, channels), state_dict=state))
+        write_text(target.with_suffix('.py'), cfg.pretty_text)
         model = _read_back(cfg, target)
         _compare(model, loaded, channels)
         written += [target, target.with_suffix('.py')]
@@ -101,7 +99,7 @@ def find_step(source: Path, step: int | None = None) -> tuple[Run, Path]:
         if step not in known:
             raise CheckpointError(f'{source} has no finished step {step}: '
                                   f'choose one of {known}.')
-        return run, source / run.record.step(step)['checkpoint']
+        return run, run.inside(run.record.step(step)['checkpoint'])
     load_step(source)  # say first what is wrong with the file itself
     folder = source.resolve().parent.parent
     if not (folder / FILE_NAME).is_file():

@@ -4,7 +4,7 @@ A record keeps its config as JSON. It may come from anyone: nothing is
 executed, and unless it is one's own, or trusted, its network is built by
 registered parts alone and its data stay where they are.
 """
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,13 +15,13 @@ from mmengine.utils import import_modules_from_strings
 from torch import Tensor, nn
 from torch.utils.data import Dataset
 
+from mmseg_spwc.config.keys import check_keys
+from mmseg_spwc.config.step import scenario_of, step_config
 from mmseg_spwc.datasets.continual_seg import find_key
-from mmseg_spwc.engine.checkpoint import check_fits, load_step, load_weights
-from mmseg_spwc.engine.config_keys import check_keys
-from mmseg_spwc.engine.problems.problem import parts_of
-from mmseg_spwc.engine.step_config import scenario_of, step_config
 from mmseg_spwc.errors import ConfigError, input_errors, plain
+from mmseg_spwc.problems.problem import parts_of
 from mmseg_spwc.registry import DATASETS, MODELS
+from mmseg_spwc.runtime.checkpoint import check_fits, load_step, load_weights
 from mmseg_spwc.utils.own import is_sealed
 from mmseg_spwc.visualization.runs import Run
 
@@ -69,17 +69,16 @@ def load_step_model(cfg: Config, checkpoint: str | Path) -> StepModel:
     return _load(cfg, checkpoint)
 
 
-def load_run_step(run: Run, entry: Mapping,
+def load_run_step(run: Run, checkpoint: Path,
                   cfg: Config | None = None) -> StepModel:
     """Build the network of a step of a run, from parts that may be trusted.
 
     Args:
         run (Run): With its weights at hand.
-        entry (Mapping): The step in its record.
+        checkpoint (Path): ``final.pth`` of one of its steps.
         cfg (Config, optional): What :func:`config_of` has read.
     """
     cfg = cfg or config_of(run)
-    checkpoint = run.inside(entry['checkpoint'])
     if is_trusted(run):
         return load_step_model(cfg, checkpoint)
     with strangers(run.folder):
@@ -123,7 +122,8 @@ def load_run(run: Run) -> tuple[StepModel, Dataset]:
         raise ConfigError(
             f'{run.folder} is not from a run of yours, so no data are read '
             f'that its record names. {ADVICE}')
-    loaded = load_run_step(run, run.record.steps[-1], cfg)
+    loaded = load_run_step(
+        run, run.inside(run.record.steps[-1]['checkpoint']), cfg)
     source = loaded.cfg.test_dataloader.dataset
     for part in parts_of(source.dataset):
         part.pop('generate', None)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from mmseg_spwc.engine.step_config import scenario_of
+from mmseg_spwc.config.step import scenario_of
 from mmseg_spwc.errors import ConfigError, RecordError
 from mmseg_spwc.visualization.figures.images import tinted
 from mmseg_spwc.visualization.gallery import Gallery
@@ -56,7 +56,8 @@ class StepTrials:
         return f'{self.run.record.content["method"]}, step by step'
 
     def _load(self, step: int) -> StepModel:
-        return load_run_step(self.run, self.run.record.step(step), self.cfg)
+        name = self.run.record.step(step)['checkpoint']
+        return load_run_step(self.run, self.run.inside(name), self.cfg)
 
     def segment(self, image: np.ndarray,
                 step: int) -> tuple[np.ndarray, list[tuple]]:

@@ -8,15 +8,21 @@ from mmengine.dist import get_world_size, is_main_process
 from mmengine.registry import init_default_scope
 from mmengine.runner import Runner
 
+from mmseg_spwc.config.keys import check_keys, check_values
+from mmseg_spwc.config.preflight import Plan, check_start_files, plan_steps
+from mmseg_spwc.config.stages import stage_of
+from mmseg_spwc.config.step import (
+    checkpoint_path,
+    scenario_of,
+    step_config,
+    steps_of,
+)
 from mmseg_spwc.errors import data_losses, input_errors
+from mmseg_spwc.problems import problem_of
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import RUNNERS
-from mmseg_spwc.terminal import say, shown, warn
-from mmseg_spwc.utils.distributed import from_first_rank, unwrap
-from mmseg_spwc.visualization.step_report import step_report
-from mmseg_spwc.visualization.tables import final_table
-
-from .checkpoint import (
+from mmseg_spwc.runtime.agreement import check_agreement
+from mmseg_spwc.runtime.checkpoint import (
     Stamp,
     check_fits,
     check_start,
@@ -24,29 +30,26 @@ from .checkpoint import (
     load_weights,
     save_step,
 )
-from .config_keys import check_keys, check_values
-from .histories import loss_curves
-from .open_record import open_record
-from .preflight import Plan, check_start_files, plan_steps
-from .problems import problem_of
-from .safety.agreement import check_agreement
-from .safety.lock import run_lock
-from .safety.preemption import stop_requests
-from .safety.resume_point import find_resume_point, remove_resume_points
-from .stages import stage_of
-from .step_config import (
-    checkpoint_path,
-    scenario_of,
-    step_config,
-    steps_of,
-)
-from .step_runner import (
-    StepRunner,
+from mmseg_spwc.runtime.lock import run_lock
+from mmseg_spwc.runtime.memory import (
     free_memory,
     frozen_heap,
     keep_memory,
     peak_memory,
 )
+from mmseg_spwc.runtime.preemption import stop_requests
+from mmseg_spwc.runtime.resume_point import (
+    find_resume_point,
+    remove_resume_points,
+)
+from mmseg_spwc.terminal import say, shown, warn
+from mmseg_spwc.utils.distributed import from_first_rank, unwrap
+from mmseg_spwc.visualization.step_report import step_report
+from mmseg_spwc.visualization.tables import final_table
+
+from .histories import loss_curves
+from .open_record import open_record
+from .step_runner import StepRunner
 
 VALIDATION = ('val_dataloader', 'val_evaluator', 'val_cfg')
 

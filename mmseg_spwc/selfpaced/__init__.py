@@ -1,11 +1,12 @@
 """Performance of past units in, priority weights out (the spWC paper)."""
 from .age import AGES, age_from
-from .choice import SelfPacedChoice, weights_of
+from .choice import SelfPacedChoice, priority_takers, taken_unit, weights_of
 from .difficulty import difficulty
 from .regularizers import FORMS, get_rule
 from .weights import PriorityWeights, SelfPacedWeights, priority_weights
 
 __all__ = [
     'AGES', 'FORMS', 'PriorityWeights', 'SelfPacedChoice', 'SelfPacedWeights',
-    'age_from', 'difficulty', 'get_rule', 'priority_weights', 'weights_of'
+    'age_from', 'difficulty', 'get_rule', 'priority_takers',
+    'priority_weights', 'taken_unit', 'weights_of'
 ]

@@ -1,6 +1,6 @@
 """All that spWC decides at a step, from the scores of the steps so far."""
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import torch
@@ -116,3 +116,22 @@ def _text(value: object) -> object:
 
 def _number(value: object) -> object:
     return float(value) if value in ('inf', '-inf') else value
+
+
+def priority_takers(hooks: Iterable, model: object) -> list:
+    """Those whom spWC's weights reach, as objects or as classes.
+
+    One protocol for all: a method ``set_priorities(v)`` takes the weights of
+    the old units, oldest first, and ``priority_unit``, ``'step'`` (the
+    default) or ``'class'``, says of which. Hooks, the penalties, come first;
+    the model takes the weights where no hook does.
+    """
+    def takes(part: object) -> bool:
+        return hasattr(part, 'set_priorities')
+
+    return list(filter(takes, hooks)) or list(filter(takes, [model]))
+
+
+def taken_unit(taker: object) -> str:
+    """Whose weights a taker wants: those of ``'class'`` or ``'step'``."""
+    return getattr(taker, 'priority_unit', 'step')

@@ -11,7 +11,7 @@ from mmengine.config import Config
 from rich.console import Console
 
 from mmseg_spwc.cli import MIM
-from mmseg_spwc.engine.step_config import checkpoint_path
+from mmseg_spwc.config.step import checkpoint_path
 from mmseg_spwc.errors import NO_ROOM, Preempted, RecordError, StorageError
 from mmseg_spwc.utils.files import write_text
 

@@ -11,8 +11,8 @@ from mmengine.config import Config
 from mmengine.registry import init_default_scope
 from mmengine.runner import Runner
 
+from mmseg_spwc.config.step import step_config
 from mmseg_spwc.engine.sequence import ContinualRunner
-from mmseg_spwc.engine.step_config import step_config
 from mmseg_spwc.engine.step_runner import StepRunner
 from mmseg_spwc.record import Record
 from mmseg_spwc.visualization.scores import spread

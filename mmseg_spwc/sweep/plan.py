@@ -14,11 +14,11 @@ from pathlib import Path
 from mmengine.config import Config
 from mmengine.registry import init_default_scope
 
-from mmseg_spwc.engine.launch import load_config
+from mmseg_spwc.config.load import load_config
+from mmseg_spwc.config.preflight import check_start_files, plan_steps
+from mmseg_spwc.config.step import step_config
 from mmseg_spwc.engine.open_record import PLACES, config_hash
-from mmseg_spwc.engine.preflight import check_start_files, plan_steps
 from mmseg_spwc.engine.sequence import ContinualRunner
-from mmseg_spwc.engine.step_config import step_config
 from mmseg_spwc.errors import ConfigError, input_errors
 from mmseg_spwc.record import FILE_NAME, Record
 from mmseg_spwc.registry import HOOKS

@@ -5,8 +5,8 @@ import torch
 from mmengine.config import Config
 
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.checkpoint import load_step
 from mmseg_spwc.record import Record
+from mmseg_spwc.runtime.checkpoint import load_step
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = ROOT / 'configs' / 'classification'

@@ -6,13 +6,13 @@ import torch
 from mmengine.config import Config
 from mmengine.runner import Runner
 
+from mmseg_spwc.config.step import step_config
 from mmseg_spwc.engine import ContinualRunner, sequence
-from mmseg_spwc.engine.checkpoint import load_step
 from mmseg_spwc.engine.hooks import FeatureReplayHook
 from mmseg_spwc.engine.hooks.feature_replay_hook import read_memory
-from mmseg_spwc.engine.step_config import step_config
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.models.feature_replay import FeatureMemory
+from mmseg_spwc.runtime.checkpoint import load_step
 from mmseg_spwc.scenario import get_scenario
 from mmseg_spwc.utils.files import write_tensors
 

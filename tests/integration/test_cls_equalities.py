@@ -11,7 +11,7 @@ from digit_runs import (
     weights,
 )
 
-from mmseg_spwc.engine.step_config import scenario_of, step_config
+from mmseg_spwc.config.step import scenario_of, step_config
 
 HOOK = 'method.every.hooks.consolidation'
 

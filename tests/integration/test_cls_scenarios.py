@@ -17,7 +17,7 @@ from PIL import Image
 from mmseg_spwc.consolidation import StepStore
 from mmseg_spwc.datasets.images import DigitImages
 from mmseg_spwc.engine import ContinualRunner, step_config
-from mmseg_spwc.engine.problems import problem_of
+from mmseg_spwc.problems import problem_of
 from mmseg_spwc.registry import DATASETS
 from mmseg_spwc.scenario import build_scenario
 

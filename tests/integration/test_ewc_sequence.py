@@ -8,8 +8,8 @@ from mmengine.hooks import Hook
 
 from mmseg_spwc.consolidation import StepStore
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.checkpoint import load_step
 from mmseg_spwc.registry import HOOKS
+from mmseg_spwc.runtime.checkpoint import load_step
 
 METHODS = 'configs/_base_/methods'
 TWO_STEPS = {'scenario.steps': [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]],

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mmseg_spwc.engine.launch import load_config
+from mmseg_spwc.config.load import load_config
 from mmseg_spwc.registry import RUNNERS
 
 CONFIGS = Path(__file__).resolve().parents[2] / 'configs'

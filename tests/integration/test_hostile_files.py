@@ -20,9 +20,7 @@ from mmengine.config import Config
 from PIL import Image
 
 from mmseg_spwc.apis import inference, web_demo
-from mmseg_spwc.engine import ContinualRunner, checkpoint
-from mmseg_spwc.engine.checkpoint import load_step
-from mmseg_spwc.engine.safety.resume_point import find_resume_point
+from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.errors import (
     CheckpointError,
     ConfigError,
@@ -31,6 +29,9 @@ from mmseg_spwc.errors import (
     input_errors,
 )
 from mmseg_spwc.record import Record
+from mmseg_spwc.runtime import checkpoint
+from mmseg_spwc.runtime.checkpoint import load_step
+from mmseg_spwc.runtime.resume_point import find_resume_point
 from mmseg_spwc.sweep.aggregate import read_aggregate
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -336,7 +337,7 @@ WRITERS = {
 
 
 def check_said(code, said, folder):
-    assert code == 2 and 'Traceback' not in said
+    assert code == StorageError.exit_code and 'Traceback' not in said
     assert 'error: Cannot write' in said and 'name another place' in said
     assert '--resume' not in said
     assert not [p for p in os.listdir(folder) if p != 'file']

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from mmengine.config import Config
 from PIL import Image
 
-from mmseg_spwc.apis import galleries, step_model, web_demo
+from mmseg_spwc.apis import galleries, publish, step_model, web_demo
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.errors import CheckpointError, ConfigError, RecordError
+from mmseg_spwc.record import Record, config_text
 from mmseg_spwc.sweep.aggregate import expand_sweeps
 from mmseg_spwc.visualization.runs import load_runs
 
@@ -75,14 +75,14 @@ class Stranger:
 
     def change_config(self, **options):
         def change(content):
-            values = step_model.read_config(content['run']['config'])
+            values = Record(content).config
             for key, value in options.items():
                 *outer, last = key.split('.')
                 inner = values
                 for word in outer:
                     inner = inner.setdefault(word, {})
                 inner[last] = value
-            content['run']['config'] = Config(values).pretty_text
+            content['run']['config'] = config_text(values)
 
         self.change_record(change)
 
@@ -152,7 +152,14 @@ def sweep(stranger, *more):
     assert galleries.make_gallery(compare(runs)[0], 1).missing
 
 
-READERS = [*map(tool, TOOLS), page, sweep]
+def published(stranger, *more):
+    try:
+        publish.publish(stranger.folder)
+    except REFUSED:
+        return 2
+
+
+READERS = [*map(tool, TOOLS), page, sweep, published]
 
 
 COMMAND = Stranger.command

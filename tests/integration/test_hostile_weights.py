@@ -12,8 +12,8 @@ from mmengine.runner.checkpoint import get_external_models
 from torch import nn
 
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.checkpoint import load_plain
 from mmseg_spwc.errors import CheckpointError
+from mmseg_spwc.runtime.checkpoint import load_plain
 
 RESNET = 'open-mmlab://resnet50_v1c'
 

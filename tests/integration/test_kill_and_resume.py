@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from mmseg_spwc.engine.checkpoint import load_step
 from mmseg_spwc.record import Record
+from mmseg_spwc.runtime.checkpoint import load_step
 
 TRAIN = Path(__file__).resolve().parents[2] / 'tools' / 'train.py'
 

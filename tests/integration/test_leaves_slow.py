@@ -10,9 +10,9 @@ import torch
 from mmengine.config import Config
 from tiny_data import SIZE, WRITERS
 
+from mmseg_spwc.config.load import load_config
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.checkpoint import load_step
-from mmseg_spwc.engine.launch import load_config
+from mmseg_spwc.runtime.checkpoint import load_step
 
 ROOT = Path(__file__).resolve().parents[2]
 LEAVES = sorted(

@@ -6,10 +6,10 @@ import torch
 from mmengine.config import Config
 from mmengine.runner import Runner
 
+from mmseg_spwc.config.step import scenario_of
 from mmseg_spwc.engine import ContinualRunner, step_config
-from mmseg_spwc.engine.checkpoint import load_step
 from mmseg_spwc.engine.hooks.step_transition_hook import StepTransitionHook
-from mmseg_spwc.engine.step_config import scenario_of
+from mmseg_spwc.runtime.checkpoint import load_step
 
 PARTS = ('losses', 'channels', 'rc')
 

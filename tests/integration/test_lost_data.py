@@ -9,8 +9,8 @@ import pytest
 from digit_runs import ROOT
 
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.safety.resume_point import check_intact
 from mmseg_spwc.errors import DataLost
+from mmseg_spwc.runtime.resume_point import check_intact
 
 ONE_WORKER = {'train_dataloader.num_workers': 1}
 

@@ -4,8 +4,8 @@ import torch
 from mmengine.config import Config
 
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.checkpoint import load_step
 from mmseg_spwc.record import Record
+from mmseg_spwc.runtime.checkpoint import load_step
 from mmseg_spwc.visualization.step_report import next_weights
 
 METHODS = 'configs/_base_/methods'

@@ -6,7 +6,7 @@ import torch
 from mmengine.config import Config
 
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.checkpoint import load_step
+from mmseg_spwc.runtime.checkpoint import load_step
 
 DOUBLED = r'(\.conv2|aspp_convs\.\d)$'
 

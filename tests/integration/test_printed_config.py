@@ -9,8 +9,8 @@ from forked_ranks import on_ranks
 from mmengine.config import Config
 from scripts import load
 
+from mmseg_spwc.config.load import load_config
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.launch import load_config
 from mmseg_spwc.engine.step_runner import StepRunner
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.checkpoint import load_step
 from mmseg_spwc.errors import CheckpointError, ConfigError
 from mmseg_spwc.record import Record
+from mmseg_spwc.runtime.checkpoint import load_step
 from mmseg_spwc.visualization.tables import final_table
 
 

@@ -12,8 +12,8 @@ import torch
 from mmengine.config import Config
 from mmengine.optim import build_optim_wrapper
 
+from mmseg_spwc.config.step import scenario_of
 from mmseg_spwc.engine import step_config
-from mmseg_spwc.engine.step_config import scenario_of
 from mmseg_spwc.models.growing import GrowingClassifier
 from mmseg_spwc.registry import MODELS
 

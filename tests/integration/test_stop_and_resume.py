@@ -12,10 +12,10 @@ from mmengine.config import Config
 from mmengine.hooks import Hook
 
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.checkpoint import load_step
-from mmseg_spwc.errors import NonFiniteError, Preempted
+from mmseg_spwc.errors import NonFiniteError, Preempted, StorageError
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import HOOKS
+from mmseg_spwc.runtime.checkpoint import load_step
 
 TRAIN = Path(__file__).resolve().parents[2] / 'tools' / 'train.py'
 CAN_MOUNT = shutil.which('unshare') and subprocess.run(
@@ -144,7 +144,7 @@ def test_a_full_disk(config, tmp_path):
         'exit $code\n')
     done = subprocess.run(['unshare', '-rm', 'sh', '-c', script],
                           capture_output=True, text=True)
-    assert done.returncode == 2, done.stderr
+    assert done.returncode == StorageError.exit_code, done.stderr
     assert done.stderr.strip().splitlines()[-1].startswith(
         'error: Cannot write')
     rescued = tmp_path / 'rescued'

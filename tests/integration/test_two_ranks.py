@@ -11,11 +11,11 @@ from mmengine.hooks import Hook
 
 from mmseg_spwc.datasets.shapes import generate_shapes
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.checkpoint import load_step
-from mmseg_spwc.engine.safety.agreement import check_agreement, fingerprint
-from mmseg_spwc.engine.safety.lock import run_lock
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import HOOKS
+from mmseg_spwc.runtime.agreement import check_agreement, fingerprint
+from mmseg_spwc.runtime.checkpoint import load_step
+from mmseg_spwc.runtime.lock import run_lock
 
 METHODS = 'configs/_base_/methods'
 # of float32 sums in another order, grown over a few dozen updates

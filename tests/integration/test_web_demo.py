@@ -79,8 +79,8 @@ def test_classes_of_a_classifier_by_step(run):
     found = trials.classify(grey[..., None].repeat(3, -1), 2, 1)
     assert len(found) == 5 and found == sorted(found, key=lambda x: -x[1])
     # by hand: the task's order of pixels, the network, a softmax
+    from mmseg_spwc.config.step import scenario_of
     from mmseg_spwc.datasets.batches import PixelOrders
-    from mmseg_spwc.engine.step_config import scenario_of
     orders = PixelOrders(scenario_of(trials.cfg), 1024)
     x = orders(torch.from_numpy(grey)[None, None], torch.tensor([1])).float()
     pre = loaded.model.data_preprocessor

@@ -47,7 +47,7 @@ def distil_at_once(case):
 
 
 def three_processes(case):
-    from mmseg_spwc.engine import preflight
+    from mmseg_spwc.config import preflight
     case.patch.setattr(preflight, 'get_world_size', lambda: 3)
     train(case.digits(total_batch_size=64))
 

@@ -7,7 +7,7 @@ from mmengine.registry import init_default_scope
 from mmpretrain.structures import DataSample
 from wrong_inputs import Row
 
-from mmseg_spwc.engine.step_config import scenario_of, step_config
+from mmseg_spwc.config.step import scenario_of, step_config
 from mmseg_spwc.registry import MODELS
 from mmseg_spwc.selfpaced import difficulty, priority_weights
 

@@ -1,7 +1,7 @@
 """The numbers of a classification run."""
 import pytest
 
-from mmseg_spwc.engine.problems.classification_problem import accuracy_summary
+from mmseg_spwc.problems.classification_problem import accuracy_summary
 
 ROWS = [[0.9], [0.7, 0.8], [0.6, 0.4, 0.95]]
 

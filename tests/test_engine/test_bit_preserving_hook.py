@@ -10,9 +10,9 @@ from mmengine.registry import init_default_scope
 from mmengine.runner import Runner
 from safetensors.torch import load_file
 
+from mmseg_spwc.config.step import checkpoint_path, scenario_of
 from mmseg_spwc.engine import step_config
 from mmseg_spwc.engine.hooks import BitPreservingHook
-from mmseg_spwc.engine.step_config import checkpoint_path, scenario_of
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.registry import HOOKS
 

@@ -8,9 +8,9 @@ from mmengine.config import Config
 from mmengine.registry import init_default_scope
 from mmengine.runner import Runner
 
+from mmseg_spwc.config.step import scenario_of
 from mmseg_spwc.engine import step_config
 from mmseg_spwc.engine.hooks import ConsolidationHook
-from mmseg_spwc.engine.step_config import scenario_of
 
 LEAF = 'configs/classification/ewc/ewc_mlp_permuted-digits.py'
 HOOK = 'method.every.hooks.consolidation'

@@ -2,7 +2,7 @@
 import pytest
 import torch
 
-from mmseg_spwc.engine.step_config import scenario_of, step_config
+from mmseg_spwc.config.step import scenario_of, step_config
 from mmseg_spwc.errors import ConfigError
 
 

@@ -4,14 +4,15 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from mmseg_spwc.config.preflight import choice_of
 from mmseg_spwc.engine.hooks import SelfPacedHook, self_paced_hook
-from mmseg_spwc.engine.hooks.self_paced_hook import (
-    choice_of,
+from mmseg_spwc.registry import HOOKS, MODELS
+from mmseg_spwc.selfpaced import (
+    SelfPacedChoice,
     priority_takers,
+    priority_weights,
     taken_unit,
 )
-from mmseg_spwc.registry import HOOKS, MODELS
-from mmseg_spwc.selfpaced import SelfPacedChoice, priority_weights
 
 SCENARIO = dict(
     dataset='mine', num_classes=6, steps=[[1, 2], [3], [4, 5]], name='m')
@@ -58,8 +59,6 @@ class Listener:
 
         def __init__(self):
             self.info = {}
-            self.dataset_meta = dict(
-                classes=('background', 'boat', 'car', 'cat', 'dog', 'cow'))
 
         def update_info(self, key, value):
             self.info[key] = value
@@ -71,6 +70,9 @@ class Listener:
         self.hooks, self.iter = list(hooks), 0
         self.model = model or Taker('class')
         self.message_hub, self.visualizer = self._Part(), self._Part()
+        names = 'background', 'boat', 'car', 'cat', 'dog', 'cow'
+        self.train_dataloader = SimpleNamespace(
+            dataset=SimpleNamespace(metainfo=dict(classes=names)))
 
     @property
     def priority(self):

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from mmseg_spwc.config.step import scenario_of
 from mmseg_spwc.engine import step_config
 from mmseg_spwc.engine.hooks.step_transition_hook import StepTransitionHook
-from mmseg_spwc.engine.step_config import scenario_of
 from mmseg_spwc.models.rc import add_branches
 from mmseg_spwc.registry import MODELS
 

@@ -8,8 +8,8 @@ import pytest
 from mmengine.config import Config
 from small_sweeps import ROOT, STRENGTH, leaf, write_sweep
 
+from mmseg_spwc.config.load import load_config
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.launch import load_config
 from mmseg_spwc.engine.open_record import config_hash
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.sweep.driver import make_job, write_config

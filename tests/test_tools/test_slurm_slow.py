@@ -8,8 +8,8 @@ import pytest
 import torch
 from slurm_cluster import SlurmCluster, missing
 
-from mmseg_spwc.engine.checkpoint import load_step
 from mmseg_spwc.record import Record
+from mmseg_spwc.runtime.checkpoint import load_step
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = 'configs/classification/ewc/ewc_mlp_permuted-digits.py'

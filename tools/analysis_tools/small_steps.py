@@ -49,11 +49,11 @@ def cache_features(config: str, checkpoint: str,
 
     from mmengine.registry import init_default_scope
 
+    from mmseg_spwc.config.load import load_config
+    from mmseg_spwc.config.step import scenario_of
     from mmseg_spwc.engine import step_config
-    from mmseg_spwc.engine.checkpoint import load_step
     from mmseg_spwc.engine.hooks.step_transition_hook import build_plain
-    from mmseg_spwc.engine.launch import load_config
-    from mmseg_spwc.engine.step_config import scenario_of
+    from mmseg_spwc.runtime.checkpoint import load_step
 
     cfg = load_config(Namespace(
         config=config, work_dir='work_dirs/features', cfg_options=options))

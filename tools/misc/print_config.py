@@ -12,9 +12,9 @@ import sys
 
 from mmengine.config import Config
 
-from mmseg_spwc.engine.config_keys import check_keys
-from mmseg_spwc.engine.launch import add_options, load_config
-from mmseg_spwc.engine.step_config import scenario_of, step_config
+from mmseg_spwc.config.keys import check_keys
+from mmseg_spwc.config.load import add_options, load_config
+from mmseg_spwc.config.step import scenario_of, step_config
 from mmseg_spwc.errors import input_errors, user_errors
 
 

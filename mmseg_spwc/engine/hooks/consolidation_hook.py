@@ -27,11 +27,11 @@ from mmseg_spwc.consolidation import (
 from mmseg_spwc.consolidation.store import FOLDER
 from mmseg_spwc.errors import ConfigError, input_errors
 from mmseg_spwc.registry import HOOKS, TASK_UTILS, build_part
+from mmseg_spwc.runtime.agreement import check_agreement
 from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 from mmseg_spwc.utils.files import write_safetensors
 
 from ..optim import Consolidated, consolidated
-from ..safety.agreement import check_agreement
 from ..step_data import check_samples, measure, trained_params
 from .step_transition_hook import step_of
 

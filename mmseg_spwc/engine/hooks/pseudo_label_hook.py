@@ -7,11 +7,10 @@ from mmengine.hooks import Hook
 
 from mmseg_spwc.models.segmentors.continual_encoder_decoder import labels_of
 from mmseg_spwc.registry import HOOKS
+from mmseg_spwc.runtime.agreement import check_agreement
 from mmseg_spwc.terminal import track
 from mmseg_spwc.utils.distributed import unwrap
 from mmseg_spwc.utils.random_state import get_random_state, set_random_state
-
-from ..safety.agreement import check_agreement
 
 
 @HOOKS.register_module()

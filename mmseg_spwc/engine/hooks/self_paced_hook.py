@@ -1,28 +1,30 @@
 """spWC: hold on to what the model does worst."""
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
-from mmengine.config import Config
 from mmengine.hooks import Hook
 from mmengine.logging import print_log
 
 from mmseg_spwc.errors import ConfigError
+from mmseg_spwc.problems import problem_of
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.scenario import build_scenario
-from mmseg_spwc.selfpaced import PriorityWeights, SelfPacedChoice, weights_of
+from mmseg_spwc.selfpaced import (
+    PriorityWeights,
+    SelfPacedChoice,
+    priority_takers,
+    taken_unit,
+    weights_of,
+)
 from mmseg_spwc.utils.distributed import unwrap
 from mmseg_spwc.utils.options import is_positive
 
-from ..problems import problem_of
 from .step_transition_hook import transition_of
 
 SCORES = 'self_paced_scores'
-TYPE = 'mmseg_spwc.SelfPacedHook'
-# arguments of the hook that are not options of the choice
-PLACE = ('type', 'step', 'scenario', 'record', 'update')
 
 
 @HOOKS.register_module()
@@ -135,7 +137,7 @@ class SelfPacedHook(Hook):
         runner.message_hub.update_info('priority', summary)
         names = [f'step_{t}' for t in range(len(decision.v))] \
             if self.choice.unit == 'step' \
-            else runner.visualizer.dataset_meta['classes']
+            else runner.train_dataloader.dataset.metainfo['classes']
         scalars = {
             f'spwc/{key}.{name}': value
             for key in ('psi', 'eta', 'v')
@@ -153,41 +155,6 @@ class SelfPacedHook(Hook):
             f'{decision.mu:.3f}, v '
             + ', '.join(f'{name} {x:.2f}' for name, x in zip(
                 names, decision.v.tolist(), strict=False)), 'current')
-
-
-def priority_takers(hooks: Iterable, model: object) -> list:
-    """Those whom spWC's weights reach, as objects or as classes.
-
-    One protocol for all: a method ``set_priorities(v)`` takes the weights of
-    the old units, oldest first, and ``priority_unit``, ``'step'`` (the
-    default) or ``'class'``, says of which. Hooks, the penalties, come first;
-    the model takes the weights where no hook does.
-    """
-    def takes(part: object) -> bool:
-        return hasattr(part, 'set_priorities')
-
-    return list(filter(takes, hooks)) or list(filter(takes, [model]))
-
-
-def taken_unit(taker: object) -> str:
-    """Whose weights a taker wants: those of ``'class'`` or ``'step'``."""
-    return getattr(taker, 'priority_unit', 'step')
-
-
-def choice_of(cfg: Config) -> dict | None:
-    """How spWC decides at a step, as the record tells it.
-
-    Args:
-        cfg (Config): The step's config.
-
-    Returns:
-        dict | None: See :meth:`SelfPacedChoice.to_dict`; None without spWC.
-    """
-    for hook in cfg.custom_hooks:
-        if hook['type'] == TYPE:
-            options = {k: v for k, v in hook.items() if k not in PLACE}
-            return SelfPacedChoice.from_dict(options).to_dict()
-    return None
 
 
 def _interval(update: str | Mapping) -> dict:

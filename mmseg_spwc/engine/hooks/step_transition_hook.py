@@ -10,9 +10,13 @@ from mmseg_spwc.errors import input_errors
 from mmseg_spwc.models.foreign_weights import load_backbone_weights
 from mmseg_spwc.models.rc import import_branches
 from mmseg_spwc.registry import HOOKS, MODELS
+from mmseg_spwc.runtime.checkpoint import (
+    fitting_weights,
+    load_plain,
+    load_step,
+)
 from mmseg_spwc.utils.distributed import unwrap
 
-from ..checkpoint import fitting_weights, load_plain, load_step
 from ..sharded_model import ShardedModel
 
 

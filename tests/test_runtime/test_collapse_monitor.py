@@ -6,14 +6,14 @@ import torch
 from mmengine.logging import MessageHub
 from toy_runs import At, Points, Toy, toy_runner
 
-from mmseg_spwc.engine.safety import CollapseMonitorHook
+from mmseg_spwc.runtime import CollapseMonitorHook
 
 
 @pytest.fixture
 def said(monkeypatch):
     texts = []
     monkeypatch.setattr(
-        'mmseg_spwc.engine.safety.collapse_monitor.warn',
+        'mmseg_spwc.runtime.collapse_monitor.warn',
         texts.append)
     return texts
 

@@ -1,22 +1,18 @@
 """From a command line to a config that is ready to run."""
-import contextlib
 import difflib
 import os
 import re
-import subprocess
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-import torch
 from mmengine.config import Config, DictAction
-from mmengine.dist import is_distributed
 from mmengine.utils import import_modules_from_strings
 
 from mmseg_spwc.compat import CONFIGS
 from mmseg_spwc.errors import (
+    NO_ROOM,
     ConfigError,
-    Preempted,
     RecordError,
     input_errors,
 )
@@ -25,17 +21,10 @@ from mmseg_spwc.registry import RUNNERS
 from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.terminal import shown
 
-from .config_keys import KNOWN
-from .config_values import LAUNCHERS, check_single_values
+from .keys import KNOWN
 from .stages import GROUPS, check_effect, check_tables
-from .step_config import scenario_of, steps_of
-
-# the variable that tells that a launcher is at work, and what to do without
-AT_HOME = dict(
-    pytorch=('RANK', 'under torchrun: use tools/dist_train.sh, or leave '
-             '--launcher out for one process.'),
-    slurm=('SLURM_PROCID', 'inside a Slurm job: use tools/slurm_train.sh. '
-           'Elsewhere use torchrun.'))
+from .step import scenario_of, steps_of
+from .values import LAUNCHERS, check_single_values
 
 
 class KeyValues(DictAction):
@@ -146,6 +135,8 @@ def read_config(path: str) -> Config:
     except RecordError:
         raise
     except Exception as error:  # a config is a program: it may raise any
+        if getattr(error, 'errno', None) in NO_ROOM:
+            raise
         raise ConfigError(
             f'{path} cannot be read ({type(error).__name__}: {error}): '
             'correct it or the _base_ file at fault.') from error
@@ -199,62 +190,3 @@ def _apply(cfg: Config, options: dict) -> Scenario | None:
             isinstance(cfg.get(g) or {}, Mapping) for g in GROUPS):
         check_effect(cfg, scenario, steps_of(cfg, scenario), options)
     return scenario
-
-
-def start_processes(launcher: str) -> None:
-    """Join the process group where MMEngine cannot do it: on CPUs.
-
-    MMEngine's launcher sets a CUDA device; without one the group is opened
-    here with gloo, and MMEngine then uses it.
-    """
-    variable, advice = AT_HOME.get(launcher, (None, ''))
-    if variable and variable not in os.environ:
-        raise ConfigError(f'The launcher {launcher} works {advice}')
-    if launcher == 'none' or torch.cuda.is_available() or is_distributed():
-        return
-    if launcher == 'mpi':
-        raise ConfigError('Without a GPU only the launchers pytorch and '
-                          'slurm work: use torchrun or srun.')
-    if launcher == 'slurm':
-        _take_place_in_job()
-    os.environ.setdefault('LOCAL_RANK', '0')
-    torch.distributed.init_process_group('gloo')
-
-
-@contextlib.contextmanager
-def processes(launcher: str) -> Iterator[None]:
-    """Be one of the processes of a run until it is done or asked to stop.
-
-    A process that ends without leaving its group may abort while the others
-    leave. One that fails leaves them to the launcher.
-
-    Args:
-        launcher (str): See :func:`start_processes`.
-    """
-    start_processes(launcher)
-    try:
-        yield
-    except Preempted:
-        _leave_processes()
-        raise
-    _leave_processes()
-
-
-def _leave_processes() -> None:
-    if torch.distributed.is_initialized():
-        torch.distributed.destroy_process_group()
-
-
-def _take_place_in_job() -> None:
-    """Tell torch what Slurm says of this process, as MMEngine does."""
-    for name, source in (('RANK', 'SLURM_PROCID'),
-                         ('LOCAL_RANK', 'SLURM_LOCALID'),
-                         ('WORLD_SIZE', 'SLURM_NTASKS')):
-        os.environ[name] = os.environ[source]
-    os.environ.setdefault('MASTER_PORT', '29500')
-    if 'MASTER_ADDR' not in os.environ:
-        nodes = subprocess.run(
-            ['scontrol', 'show', 'hostnames',
-             os.environ['SLURM_JOB_NODELIST']],
-            capture_output=True, text=True, check=True)
-        os.environ['MASTER_ADDR'] = nodes.stdout.split()[0]

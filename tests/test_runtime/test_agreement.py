@@ -7,9 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmseg_spwc.engine.safety import agreement
-from mmseg_spwc.engine.safety.agreement import check_agreement, fingerprint
 from mmseg_spwc.errors import Disagreement
+from mmseg_spwc.runtime import agreement
+from mmseg_spwc.runtime.agreement import check_agreement, fingerprint
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text()

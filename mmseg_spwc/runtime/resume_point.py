@@ -9,7 +9,7 @@ from mmseg_spwc.errors import CheckpointError
 from mmseg_spwc.terminal import warn
 from mmseg_spwc.utils.distributed import from_first_rank
 
-from ..checkpoint import check_sums
+from .checkpoint import check_sums
 
 SCHEME = 'mmseg_spwc_plain://'
 PATTERNS = ('epoch_*.pth', 'iter_*.pth')

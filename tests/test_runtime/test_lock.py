@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from mmseg_spwc.engine.safety.lock import FILE_NAME, run_lock
 from mmseg_spwc.errors import ConfigError
+from mmseg_spwc.runtime.lock import FILE_NAME, run_lock
 from mmseg_spwc.terminal import shown
 
 

@@ -4,14 +4,14 @@ import copy
 import pytest
 from mmengine.config import Config
 
-from mmseg_spwc.engine import step_config
-from mmseg_spwc.engine.stages import (
+from mmseg_spwc.config.stages import (
     NOTHING,
     check_effect,
     check_tables,
     overrides,
     resolve,
 )
+from mmseg_spwc.engine import step_config
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.scenario import build_scenario, get_scenario, row_names
 

@@ -7,10 +7,10 @@ import pytest
 import torch
 from mmengine.logging import HistoryBuffer
 
+from mmseg_spwc.config.step import scenario_of
 from mmseg_spwc.engine import step_config
 from mmseg_spwc.engine.hooks import step_transition_hook
 from mmseg_spwc.engine.hooks.step_transition_hook import StepTransitionHook
-from mmseg_spwc.engine.step_config import scenario_of
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.registry import MODELS
 
@@ -41,7 +41,7 @@ def given(config):
 @pytest.fixture
 def said(monkeypatch):
     lines = []
-    monkeypatch.setattr('mmseg_spwc.engine.checkpoint.warn', lines.append)
+    monkeypatch.setattr('mmseg_spwc.runtime.checkpoint.warn', lines.append)
     return lines
 
 

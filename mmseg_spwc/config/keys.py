@@ -33,8 +33,8 @@ from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.selfpaced import SelfPacedWeights
 from mmseg_spwc.utils.options import is_number
 
-from .config_values import check_single_values
 from .stages import GROUPS, STAGES, check_tables, is_stage
+from .values import check_single_values
 
 KEYS = ('scenario', 'method', 'schedule', 'self_paced', 'total_batch_size',
         'heldout', 'data_root', 'crop_size', 'cache_dir', 'keep_decoded',

@@ -10,8 +10,8 @@ import pytest
 import torch
 from mmengine.config import Config
 
+from mmseg_spwc.config.guards import GUARDS, add_guards
 from mmseg_spwc.datasets import steady_worker_init
-from mmseg_spwc.engine.safety.guards import GUARDS, add_guards
 
 
 def guarded(**changes):

@@ -1,7 +1,7 @@
 """Typos at our level are found before anything runs."""
 import pytest
 
-from mmseg_spwc.engine.config_keys import check_keys
+from mmseg_spwc.config.keys import check_keys
 from mmseg_spwc.errors import ConfigError
 
 

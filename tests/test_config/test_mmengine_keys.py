@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from mmseg_spwc.config.keys import KEYS, MMENGINES, check_keys
+from mmseg_spwc.config.preflight import check_parts, plan_steps
+from mmseg_spwc.config.step import scenario_of
 from mmseg_spwc.engine import step_config
-from mmseg_spwc.engine.config_keys import KEYS, MMENGINES, check_keys
-from mmseg_spwc.engine.preflight import check_parts, plan_steps
 from mmseg_spwc.engine.sequence import ContinualRunner
-from mmseg_spwc.engine.step_config import scenario_of
 from mmseg_spwc.errors import ConfigError
 
 DOC = (Path(__file__).resolve().parents[2] / 'docs/configs.md').read_text()

@@ -6,9 +6,9 @@ import torch
 from mmengine.config import Config
 from mmengine.config import config as mmengine_config
 
+from mmseg_spwc.config.keys import KEYS
+from mmseg_spwc.config.step import SHARDED, settle_length
 from mmseg_spwc.engine import step_config
-from mmseg_spwc.engine.config_keys import KEYS
-from mmseg_spwc.engine.step_config import SHARDED, settle_length
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.scenario import build_scenario
 

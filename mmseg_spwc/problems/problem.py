@@ -13,7 +13,7 @@ class Problem:
     """Segmentation or classification, as far as the sequence must know.
 
     ``set_model`` and ``set_data`` are parts of the pure function
-    :func:`~mmseg_spwc.engine.step_config.step_config`; the others count
+    :func:`~mmseg_spwc.config.step.step_config`; the others count
     before and score after the training of a step.
 
     Attributes:

@@ -8,7 +8,7 @@ from mmengine.runner import Runner
 from torch import nn
 from torch.utils.data import Dataset
 
-from mmseg_spwc.engine.safety.resume_point import find_resume_point
+from mmseg_spwc.runtime.resume_point import find_resume_point
 
 NUMBERS = itertools.count()
 

@@ -13,18 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy_runs import At, toy_runner, weights
 
-from mmseg_spwc.engine.checkpoint import Stamp, save_step
-from mmseg_spwc.engine.safety.resume_point import (
-    SCHEME,
-    check_intact,
-    find_resume_point,
-    load_from_plain_file,
-)
 from mmseg_spwc.errors import (
     NO_ROOM,
     CheckpointError,
     StorageError,
     user_errors,
+)
+from mmseg_spwc.runtime.checkpoint import Stamp, save_step
+from mmseg_spwc.runtime.resume_point import (
+    SCHEME,
+    check_intact,
+    find_resume_point,
+    load_from_plain_file,
 )
 
 
@@ -90,7 +90,7 @@ def test_a_truncated_file_is_found(good, tmp_path_factory, share):
 def warnings(monkeypatch):
     said = []
     monkeypatch.setattr(
-        'mmseg_spwc.engine.safety.resume_point.warn',
+        'mmseg_spwc.runtime.resume_point.warn',
         lambda text: said.append((30, text)))
     return said
 
@@ -220,7 +220,7 @@ def test_a_full_disk_is_one_sentence(capsys):
     with pytest.raises(SystemExit) as stop, user_errors(), \
             open('/dev/full', 'wb') as file:
         torch.save(content(), file)
-    assert stop.value.code == 2
+    assert stop.value.code == StorageError.exit_code
     said, = capsys.readouterr().err.strip().splitlines()
     assert said.startswith('error: Cannot write')
     assert 'No space left' in said and '--resume' in said

@@ -5,8 +5,8 @@ from mmengine.hooks import Hook
 from mmengine.optim import OptimWrapper
 from mmengine.registry import PARAM_SCHEDULERS
 
+from mmseg_spwc.config.step import scenario_of
 from mmseg_spwc.engine import ContinualRunner, step_config
-from mmseg_spwc.engine.step_config import scenario_of
 from mmseg_spwc.registry import HOOKS
 
 FOUND = []

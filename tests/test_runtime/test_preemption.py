@@ -6,9 +6,9 @@ import pytest
 import torch
 from toy_runs import At, toy_runner, weights
 
-from mmseg_spwc.engine.safety import preemption
-from mmseg_spwc.engine.safety.preemption import StopRequest, stop_requests
 from mmseg_spwc.errors import Preempted, user_errors
+from mmseg_spwc.runtime import preemption
+from mmseg_spwc.runtime.preemption import StopRequest, stop_requests
 from mmseg_spwc.utils import distributed
 
 

@@ -24,22 +24,23 @@ from torch.utils.data import DataLoader
 
 from mmseg_spwc.errors import ConfigError, input_errors
 from mmseg_spwc.models.quantities import of_teacher
+from mmseg_spwc.problems import problem_of
 from mmseg_spwc.registry import MODELS, check_parts_in
+from mmseg_spwc.runtime.checkpoint import tensors_only
 from mmseg_spwc.scenario import Scenario
+from mmseg_spwc.selfpaced import SelfPacedChoice
 
-from .checkpoint import tensors_only
-from .config_keys import check_options
-from .hooks.self_paced_hook import choice_of
-from .hooks.step_transition_hook import StepTransitionHook
-from .problems import problem_of
+from .keys import check_options
 from .stages import stage_of
-from .step_config import settle_length, step_config
+from .step import SELF_PACED, settle_length, step_config
 
 # what gives parts of a real network options of their own
 BY_PARAMETER = ('constructor', 'paramwise_cfg')
 LOADERS = ('train_dataloader', 'test_dataloader', 'val_dataloader')
 # what MMEngine takes out of their configs before it builds them
 TAKEN_OUT = ('num_batch_per_epoch', 'disable_subprocess_warning')
+# arguments of the self-paced hook that are not options of the choice
+PLACE = ('type', 'step', 'scenario', 'record', 'update')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,6 +99,22 @@ def plan_steps(cfg: Config, scenario: Scenario, steps: list) -> Plan:
     return Plan(configs, counts, lengths, facts, choices)
 
 
+def choice_of(cfg: Config) -> dict | None:
+    """How spWC decides at a step, as the record tells it.
+
+    Args:
+        cfg (Config): The step's config.
+
+    Returns:
+        dict | None: See :meth:`SelfPacedChoice.to_dict`; None without spWC.
+    """
+    for hook in cfg.custom_hooks:
+        if hook['type'] == SELF_PACED:
+            options = {k: v for k, v in hook.items() if k not in PLACE}
+            return SelfPacedChoice.from_dict(options).to_dict()
+    return None
+
+
 def check_start_files(cfg: Config) -> None:
     """Look for the weights that step 0 starts from, before anything else."""
     for key in ('backbone_weights', 'start_from', 'load_from'):
@@ -152,7 +169,7 @@ def check_parts(configs: Mapping[int, Config]) -> None:
     with input_errors(f'config of step {step}'):
         model = _network(cfg.model)
         for hook in hooks:
-            if isinstance(hook, StepTransitionHook):
+            if hasattr(hook, 'try_on'):
                 hook.try_on(model)
 
 

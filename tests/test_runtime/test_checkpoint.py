@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from mmseg_spwc.engine.checkpoint import load_plain
 from mmseg_spwc.errors import CheckpointError
+from mmseg_spwc.runtime.checkpoint import load_plain
 
 
 class Trap:

@@ -8,9 +8,9 @@ from torch import nn
 from toy_runs import Points, Toy, toy_runner, weights
 
 from mmseg_spwc.engine.optim import consolidated
-from mmseg_spwc.engine.safety import FiniteGuardHook
-from mmseg_spwc.engine.safety.finite_guard import bad_losses, first_bad_layer
 from mmseg_spwc.errors import NonFiniteError, user_errors
+from mmseg_spwc.runtime import FiniteGuardHook
+from mmseg_spwc.runtime.finite_guard import bad_losses, first_bad_layer
 
 
 class Breaks(Toy):

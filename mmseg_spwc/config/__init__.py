@@ -1,0 +1,1 @@
+"""From a user's files to the checked config of every step."""
