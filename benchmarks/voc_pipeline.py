@@ -1,7 +1,7 @@
 """Images of VOC, read and scored, against plain mmseg on the same files.
 
 Reading: both sides make the same crops in one process, the rival as an
-ordinary mmseg data set with mmseg's own transforms for the rest. Ours also
+ordinary mmseg dataset with mmseg's own transforms for the rest. Ours also
 maps labels, and seeds every sample so that it is the same wherever it is
 drawn. With `keep_decoded` decoded images stay in memory, which pays in later
 steps: they see few images many times.

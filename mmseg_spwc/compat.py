@@ -32,12 +32,7 @@ REQUIRED = {
 
 
 def check_stack() -> None:
-    """Check that Python and every required package are supported.
-
-    Raises:
-        StackError: One sentence that names the package and the command that
-            mends it.
-    """
+    """Check that Python and every required package are supported."""
     if sys.version_info[:2] < PYTHON:
         found, wanted = ('.'.join(map(str, v[:2]))
                          for v in (sys.version_info, PYTHON))

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 # ends a sentence on missing data
 WHERE = ('set data_root to the folder that holds it, or MMSEG_SPWC_DATA to '
-         'the folder of all data sets; data/README.md shows what goes where.')
+         'the folder of all datasets; data/README.md shows what goes where.')
 KEPT = 'The last checkpoint is kept: go on with --resume.'
 RESUME = ('Make room and go on with --resume; finished steps and the last '
           'checkpoint are intact.')
@@ -120,9 +120,8 @@ def _missing(key: str) -> str:
 def naming_files(info: Mapping) -> Iterator[None]:
     """Turn what goes wrong in a block into :class:`SampleError`.
 
-    Args:
-        info (Mapping): What the data set knows of the sample, such as
-            ``img_path`` and ``seg_map_path``.
+    ``info`` is what the dataset knows of the sample, such as ``img_path`` and
+    ``seg_map_path``.
     """
     try:
         yield

@@ -60,14 +60,7 @@ CHILDREN = (DATASETS, TRANSFORMS, DATA_SAMPLERS, FUNCTIONS, MODELS, METRICS,
 
 
 def check_parts_in(values: Iterable) -> None:
-    """Refuse wrong types of options of our parts, wherever they are.
-
-    Args:
-        values (Iterable): Those of a config, or of a piece of one.
-
-    Raises:
-        OptionError: See :func:`~mmseg_spwc.utils.options.check_options`.
-    """
+    """Refuse wrong types of options of our parts, wherever they are."""
     for value in values:
         if isinstance(value, Mapping):
             _check_part(value)
@@ -89,14 +82,9 @@ def _check_part(cfg: Mapping) -> None:
 def build_part(cfg: str | dict, what: str, base: type) -> Any:
     """Build a part of a hook: an importance, or a penalty's form or update.
 
-    Args:
-        cfg (str | dict): The type, or a dict with it and its arguments. A
-            name without a scope is one of this package.
-        what (str): What it is, for messages.
-        base (type): Of the parts of this kind, which messages list.
-
-    Returns:
-        Any: The part.
+    ``cfg`` is the type, or a dict with it and its arguments; a name without a
+    scope is one of this package. Messages call the part ``what`` and list
+    those of the kind ``base``.
     """
     options = dict(type=cfg) if isinstance(cfg, str) else dict(cfg)
     part = kind = options.pop('type', None)

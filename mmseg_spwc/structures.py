@@ -7,22 +7,15 @@ from torch import Tensor
 class BatchSamples:
     """What MMPretrain keeps in one ``DataSample`` an image, for a batch.
 
-    Building an object for every image costs more than training a small
-    network on it. Whoever needs single samples iterates.
-
-    Args:
-        gt_label (Tensor): Channel of every image, (B,).
-        task (Tensor): Task of every image, (B,).
-        pred_score (Tensor, optional): Scores of the channels, (B, C).
+    Building an object for every image costs more than training a small network
+    on it. Whoever needs single samples iterates.
     """
 
-    def __init__(self,
-                 gt_label: Tensor,
-                 task: Tensor,
+    def __init__(self, gt_label: Tensor, task: Tensor,
                  pred_score: Tensor | None = None) -> None:
-        self.gt_label = gt_label
-        self.task = task
-        self.pred_score = pred_score
+        self.gt_label = gt_label  # (B,)
+        self.task = task  # (B,)
+        self.pred_score = pred_score  # (B, C)
 
     def to(self, device, non_blocking: bool = False) -> 'BatchSamples':
         return BatchSamples(*(

@@ -32,12 +32,8 @@ from mmseg_spwc.registry import HOOKS, LOG_PROCESSORS
 class Display(Progress):
     """Bars that are redrawn in place; what is said scrolls by above.
 
-    Where they cannot be redrawn it shows short lines, one a minute.
-
-    Args:
-        console (Console, optional): Where to. None leaves the terminal to
-            MMEngine: verbose runs, and other ranks.
-        **options: Those of rich's ``Progress``.
+    Where they cannot be redrawn it shows short lines, one a minute. Without a
+    console the terminal is left to MMEngine: verbose runs, and other ranks.
     """
 
     def __init__(self, console: Console | None = None, **options) -> None:

@@ -49,7 +49,7 @@ def private_cache(tmp_path_factory):
 
 @pytest.fixture(scope='session')
 def shapes_root(tmp_path_factory) -> Path:
-    """A small generated data set in VOC layout, 48 px."""
+    """A small generated dataset in VOC layout, 48 px."""
     from mmseg_spwc.datasets.shapes import generate_shapes
     root = tmp_path_factory.mktemp('data') / 'shapes'
     generate_shapes(root, num_train=96, num_val=24, size=48, seed=0)

@@ -34,11 +34,7 @@ _refused: ContextVar[list | None] = ContextVar('refused', default=None)
 def strangers(what: object) -> Iterator[None]:
     """Take types from the registries alone, in the block and its thread.
 
-    Args:
-        what (object): What is built, for the message.
-
-    Raises:
-        ConfigError: If anything else was asked for, or something is wrong.
+    ``what`` is built; a ConfigError names it and what it asked for.
     """
     _watch_once()
     refused: list = []

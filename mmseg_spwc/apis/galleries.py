@@ -17,10 +17,6 @@ def make_gallery(comparison: Comparison, count: int) -> Gallery:
 
     Of several seeds the first is shown. What cannot be shown, because the
     weights or the data are elsewhere, is said in ``Gallery.missing``.
-
-    Args:
-        comparison (Comparison): The runs.
-        count (int): Number of images.
     """
     if comparison.example.problem != 'segmentation':
         return Gallery(missing=['Images are shown for segmentation only.'])
@@ -80,12 +76,7 @@ def choose_images(dataset: ContinualSegDataset, count: int) -> list[str]:
 @torch.no_grad()
 def segment(loaded: StepModel, dataset: ContinualSegDataset,
             name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Segment one image.
-
-    Returns:
-        tuple: The image as RGB (H, W, 3), true and predicted channels
-        (H, W).
-    """
+    """RGB image (H, W, 3), true and predicted channels (H, W)."""
     place = dataset.positions.index(dataset.names.index(name))
     sample = dataset[place]
     result = loaded.model.test_step(pseudo_collate([sample]))[0]

@@ -54,11 +54,8 @@ def easiest_and_hardest(record: Record) -> list[Unit]:
 def cam_rows(run: Run, count: int, layer: str | None = None) -> list[CamRow]:
     """Compute the maps of some test images of both units.
 
-    Args:
-        run (Run): With its weights and data at hand.
-        count (int): Images for each unit.
-        layer (str, optional): Name of the module whose maps are weighted.
-            Defaults to the last stage of the backbone.
+    ``layer`` names the module whose maps are weighted, by default the last
+    stage of the backbone.
     """
     if not run.record.steps:
         raise RecordError(f'{run.folder} has no finished step.')
@@ -109,17 +106,10 @@ def samples_of(loaded: StepModel, dataset: Dataset, unit: Unit) -> list[int]:
 
 def activation(network: nn.Module, layer: nn.Module, inputs: Tensor,
                score: Callable[[Tensor], Tensor]) -> np.ndarray:
-    """Grad-CAM of one image.
+    """Grad-CAM of one image, (H, W), from 0 to 1.
 
-    Args:
-        network (nn.Module): From inputs to logits.
-        layer (nn.Module): The module whose maps are weighted.
-        inputs (Tensor): (1, C, H, W).
-        score (Callable): From the logits of the image to the number that is
-            explained.
-
-    Returns:
-        np.ndarray: (H, W), from 0 to 1.
+    ``inputs`` are (1, C, H, W); ``score`` turns the logits of the image into
+    the number that is explained.
     """
     try:
         from pytorch_grad_cam import GradCAM

@@ -25,10 +25,7 @@ MOST_SIDE = 2**14
 def read_image(path: str | Path, side: int | None = None) -> np.ndarray:
     """Read an image as BGR (H, W, 3).
 
-    Args:
-        path (str | Path): A file; a large one is refused by its header.
-        side (int, optional): Length to which the longer side of a larger
-            image is reduced. Defaults to none.
+    A large one is refused by its header; one longer than ``side`` is reduced.
     """
     if not Path(path).is_file():
         raise ConfigError(f'There is no image at {path}.')
@@ -78,16 +75,10 @@ def is_classifier(loaded: StepModel) -> bool:
 @torch.no_grad()
 def segment_image(loaded: StepModel, image: np.ndarray,
                   size: int | None = None) -> np.ndarray:
-    """Segment an image.
+    """The channel of every pixel of a BGR image, (H, W).
 
-    Args:
-        loaded (StepModel): A segmentor.
-        image (np.ndarray): BGR, (H, W, 3), uint8.
-        size (int, optional): Length to which the shorter side is resized
-            before, such as the crops' in training. Defaults to none.
-
-    Returns:
-        np.ndarray: The channel of every pixel, (H, W).
+    The shorter side is resized to ``size`` before, such as that of the crops
+    in training.
     """
     shape = image.shape[:2]
     if size is not None:
@@ -104,14 +95,7 @@ def segment_image(loaded: StepModel, image: np.ndarray,
 
 def segment_by_step(run: Run, image: np.ndarray,
                     size: int | None = None) -> list[StepView]:
-    """Segment an image with the network of every finished step of a run.
-
-    Args:
-        run (Run): A segmentation, with its weights at hand.
-        image (np.ndarray): BGR, (H, W, 3), uint8.
-        size (int, optional): See :func:`segment_image`. Defaults to the
-            config's, see :func:`default_size`.
-    """
+    """Segment an image with the network of every finished step of a run."""
     if run.record.problem != 'segmentation' or not run.record.steps:
         raise ConfigError(f'{run.folder} holds no finished step of a '
                           'segmentation.')
@@ -130,18 +114,10 @@ def segment_by_step(run: Run, image: np.ndarray,
 def classify_image(loaded: StepModel, image: np.ndarray,
                    size: int | None = None,
                    task: int | None = None) -> list[tuple[str, float]]:
-    """Score the classes of an image.
+    """Names and probabilities of the classes, the most probable first.
 
-    Args:
-        loaded (StepModel): A classifier.
-        image (np.ndarray): BGR, (H, W, 3), uint8.
-        size (int, optional): Side of the square to which it is resized, for
-            networks of one input size. Defaults to none.
-        task (int, optional): The task of the image, where every task has a
-            head or an order of the pixels of its own. Defaults to the newest.
-
-    Returns:
-        list: Names and probabilities, the most probable first.
+    The image is resized to a square of ``size``. ``task``, by default the
+    newest, counts where every task has a head or an order of pixels.
     """
     from mmpretrain.structures import DataSample
     if size is not None:

@@ -85,11 +85,7 @@ def publish(source: str | Path,
 
 
 def find_step(source: Path, step: int | None = None) -> tuple[Run, Path]:
-    """Return the run that a folder or a ``final.pth`` belongs to.
-
-    Raises:
-        CheckpointError: If there is none, or it has no such step.
-    """
+    """Return the run that a folder or a ``final.pth`` belongs to."""
     if source.is_dir():
         run = Run(Record.read(source), source)
         known = run.record.finished_steps
@@ -138,9 +134,7 @@ def heads_of(loaded: StepModel, order: str) -> dict[str, list[int]]:
 def plain_state(state: Mapping, channels: Sequence[int]) -> dict:
     """Join the layers of every growing classifier into one.
 
-    Args:
-        state (Mapping): Weights of a step's network.
-        channels (Sequence[int]): The channels to keep, in their new order.
+    ``channels`` are those to keep, in their new order.
     """
     parts, plain = {}, {}
     for key, value in state.items():
@@ -297,11 +291,8 @@ def _sides(loaded: StepModel,
 class Deployed(nn.Module):
     """A plain network that takes an image as it is.
 
-    In: RGB (or grey) values from 0 to 255, (B, C, H, W). Out: the logits,
-    (B, classes), or (B, classes, H, W) at the size of the image.
-
-    Args:
-        model (nn.Module): A plain segmentor or classifier.
+    In: RGB (or grey) values from 0 to 255, (B, C, H, W). Out: the logits, (B,
+    classes), or (B, classes, H, W) at the size of the image.
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -330,17 +321,6 @@ def export(model: nn.Module,
     """Write a network that needs neither this package nor OpenMMLab.
 
     It is :class:`Deployed`, traced for images of one size.
-
-    Args:
-        model (nn.Module): The plain network.
-        loaded (StepModel): Where it comes from.
-        target (Path): The file of the weights.
-        kind (str): ``'torchscript'`` or ``'onnx'``.
-        size (Sequence[int], optional): Height and width. Defaults to those
-            of the training.
-
-    Returns:
-        Path: The file, named as the weights are.
     """
     if kind not in EXPORTS:
         raise ConfigError(f'There is no export {kind!r}: choose one of '

@@ -30,20 +30,12 @@ from .foreign import ADVICE, strangers, without_sources
 
 @dataclass(frozen=True)
 class StepModel:
-    """A network in eval mode.
-
-    Args:
-        model (nn.Module): The plain network with the step's weights.
-        cfg (Config): The complete config of the step.
-        step (int): The step.
-        classes (list[str]): Names of the channels; empty if not stored.
-        palette (list): Their colours; empty if not stored.
-    """
-    model: nn.Module
-    cfg: Config
+    """A network in eval mode."""
+    model: nn.Module  # plain, with the weights of the step
+    cfg: Config  # the complete one of the step
     step: int
-    classes: list
-    palette: list
+    classes: list  # names of the channels; empty if not stored
+    palette: list  # their colours; empty if not stored
 
     def displayed(self, inputs: Tensor) -> np.ndarray:
         """Turn inputs (C, H, W), before normalisation, into RGB (H, W, 3).
@@ -60,24 +52,13 @@ class StepModel:
 
 
 def load_step_model(cfg: Config, checkpoint: str | Path) -> StepModel:
-    """Build the network of a step and load its weights.
-
-    Args:
-        cfg (Config): The config of the sequence; it is trusted.
-        checkpoint (str | Path): ``final.pth`` of one of its steps.
-    """
+    """Network and weights (``final.pth``) of a step; ``cfg`` is trusted."""
     return _load(cfg, checkpoint)
 
 
 def load_run_step(run: Run, checkpoint: Path,
                   cfg: Config | None = None) -> StepModel:
-    """Build the network of a step of a run, from parts that may be trusted.
-
-    Args:
-        run (Run): With its weights at hand.
-        checkpoint (Path): ``final.pth`` of one of its steps.
-        cfg (Config, optional): What :func:`config_of` has read.
-    """
+    """Network and weights of a step of a run, which may not be trusted."""
     cfg = cfg or config_of(run)
     if is_trusted(run):
         return load_step_model(cfg, checkpoint)
@@ -105,11 +86,9 @@ def _load(cfg: Config, checkpoint: str | Path,
 
 
 def load_run(run: Run) -> tuple[StepModel, Dataset]:
-    """Return the last step's network of a run, and its test data.
+    """The network of a run's last step, and its test data.
 
-    Raises:
-        ConfigError: If the data are not there, or a stranger's record names
-            them. They are never made.
+    Data that are not there are not made.
     """
     cfg = config_of(run)
     with input_errors(run.folder):

@@ -1,4 +1,4 @@
-"""What every step's config gets so that runs survive the world."""
+"""The default safety hooks and settings of every step."""
 from mmengine.config import Config
 
 # MMEngine's parts, and those of ours that can be interrupted anywhere

@@ -11,7 +11,7 @@ Beside the keys of MMEngine's Runner a config of ours has these:
 ``self_paced``       spWC's options, or absent
 ``total_batch_size`` images per step of the optimiser, over all ranks
 ``heldout``          ``ratio`` and ``seed`` of the slice that scores units
-``data_root``        root of the data sets, put into each of them
+``data_root``        root of the datasets, put into each of them
 ``crop_size``        side of the crops, put into our own transforms
 ``cache_dir``        where class indices are kept
 ``keep_decoded``     gigabytes in which a step's decoded images are kept

@@ -68,7 +68,7 @@ class Plan:
 def plan_steps(cfg: Config, scenario: Scenario, steps: list) -> Plan:
     """Try all parts, read all labels and count what every step will see.
 
-    Misspelt parts, missing files, label values outside the data set, empty
+    Misspelt parts, missing files, label values outside the dataset, empty
     steps and batches larger than a step's images are errors here, before any
     training.
 

@@ -66,7 +66,7 @@ class ContinualClsDataset(Dataset):
         if augment and not self.whole_batches:
             raise ValueError(
                 'augment works on images in memory: put the augmentation '
-                "into the data set's pipeline, or wrap it in "
+                "into the dataset's pipeline, or wrap it in "
                 'mmseg_spwc.InMemoryImages.')
         load = load_source if self.whole_batches else SampleSource
         self.source = load(dataset)

@@ -23,9 +23,9 @@ from mmseg_spwc.utils.random_state import generators_kept, seed_generators
 from .class_index import load_class_index
 from .decoded import DecodedImages, decoded_gigabytes
 
-NO_IMAGE = ('The data set {} holds no image. Check data_root, ann_file and '
+NO_IMAGE = ('The dataset {} holds no image. Check data_root, ann_file and '
             'img_suffix.')
-NO_DATA = '{} is missing. Put the data set into {}, ' + WHERE
+NO_DATA = '{} is missing. Put the dataset into {}, ' + WHERE
 
 
 @DATASETS.register_module()
@@ -171,7 +171,7 @@ def index_of(source, config: dict, scenario: Scenario,
         raise ValueError(NO_IMAGE.format(config.get('type')))
     if infos[0].get('label_map'):
         raise ValueError(
-            'The data set restricts its classes by metainfo. Give the class '
+            'The dataset restricts its classes by metainfo. Give the class '
             'order in the scenario (steps=[[...], ...]) instead.')
     index = load_class_index(infos, find_key(config, 'data_root'), cache_dir)
     for name, values in index.items():
@@ -220,7 +220,7 @@ def pipeline_of(config: dict) -> list:
     parts = config.get('datasets', [config])
     pipelines = [part.get('pipeline', []) for part in parts]
     if any(p != pipelines[0] for p in pipelines):
-        raise ValueError('The data sets of a ConcatDataset have different '
+        raise ValueError('The datasets of a ConcatDataset have different '
                          'pipelines; give them the same one.')
     return list(pipelines[0])
 

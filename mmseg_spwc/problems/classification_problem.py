@@ -18,7 +18,7 @@ from .problem import Problem
 
 
 class Classification(Problem):
-    """MMPretrain's classifiers and data sets, scored by accuracy."""
+    """MMPretrain's classifiers and datasets, scored by accuracy."""
 
     family = 'mmpretrain'
     models = ('ImageClassifier', 'ContinualImageClassifier')

@@ -20,7 +20,7 @@ class Problem:
         family: The project whose configs are understood.
         models: Types of its models that can be trained.
         student: What is trained in their place.
-        dataset: What cuts the data of a step out of a data set.
+        dataset: What cuts the data of a step out of a dataset.
         metric: What scores a step.
         replaced: Metrics of the config that it replaces.
     """
@@ -98,7 +98,7 @@ class Problem:
         raise NotImplementedError
 
     def fit_source(self, source: Mapping, cfg: Config) -> None:
-        """Set what the data set inside a step's needs, such as its root."""
+        """Set what the dataset inside a step's needs, such as its root."""
         root = cfg.get('data_root')
         for part in parts_of(source) if root is not None else ():
             part['data_root'] = root
@@ -150,5 +150,5 @@ def other_metrics(evaluator: list | Mapping | None, own: tuple) -> list:
 
 
 def parts_of(dataset: Mapping) -> list:
-    """Return the data sets of a ``ConcatDataset``, or the one itself."""
+    """Return the datasets of a ``ConcatDataset``, or the one itself."""
     return dataset.get('datasets') or [dataset]

@@ -22,7 +22,7 @@ CROPS = ('mmseg_spwc.AreaRandomResizedCrop', 'mmseg_spwc.ShortSideCentreCrop')
 
 
 class Segmentation(Problem):
-    """mmseg's segmentors and data sets, scored by IoU."""
+    """mmseg's segmentors and datasets, scored by IoU."""
 
     family = 'mmseg'
     models = ('EncoderDecoder', 'ContinualEncoderDecoder')

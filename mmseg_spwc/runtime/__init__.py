@@ -1,4 +1,4 @@
-"""What lets a run survive kills, full disks, NaN and ranks that part."""
+"""Processes and crashes: kills, full disks, NaN, ranks that disagree."""
 from .collapse_monitor import CollapseMonitorHook
 from .finite_guard import FiniteGuardHook
 from .preemption import PreemptionHook

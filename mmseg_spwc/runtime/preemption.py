@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT as a wish that is granted at the next good moment."""
+"""Handles SIGTERM and SIGINT after the current iteration."""
 import contextlib
 import os
 import signal

@@ -155,11 +155,9 @@ def row_names(scenario: Scenario, step: int) -> tuple[str, ...]:
 def check_row_name(row: str, own: Mapping) -> None:
     """Refuse the name of a row that no scenario looks for.
 
-    Args:
-        row: ``default``; a dataset; a dataset and a name (``voc 15-1``); or
-            these and a step (``voc 15-1 step_2``).
-        own: A scenario as a config has it, with a dataset or a name that the
-            catalogue need not know.
+    A row is ``default``; a dataset; a dataset and a name (``voc 15-1``); or
+    these and a step (``voc 15-1 step_2``). ``own`` is a scenario as a config
+    has it, which the catalogue need not know.
     """
     if row == 'default':
         return
@@ -228,16 +226,10 @@ def _named_steps(problem: str, dataset: str, name: str | None,
 def cut(units: Sequence, name: str, rule: str) -> Steps | None:
     """Cut an order of classes or domains into the steps of a name.
 
-    Args:
-        units: All foreground classes or domains, in order.
-        name: By the rule ``groups``, ``A-B``: the first A units, then groups
-            of B, or ``offline``, one step of all; by ``split``, ``AxB``: A
-            tasks of B classes; by ``permuted``, a number of tasks.
-        rule: One of these three.
-
-    Returns:
-        tuple | None: The steps, or None where the name has another form or
-        its numbers do not fit the number of units.
+    Rules: ``groups``, ``A-B``: the first A units, then groups of B, or
+    ``offline``, one step of all; ``split``, ``AxB``: A tasks of B classes;
+    ``permuted``, a number of tasks. None where the name has another form or
+    its numbers do not fit the number of units.
     """
     units = tuple(u if isinstance(u, str) else int(u) for u in units)
     if rule == 'permuted':

@@ -107,7 +107,7 @@ class ClassificationScenario(Scenario):
             raise ValueError("permute needs kind='domain': the classes stay, "
                              'the pixels are shuffled.')
         if self.turns != 1 and not self.permute:
-            raise ValueError('turns needs permute=True: a data set that is '
+            raise ValueError('turns needs permute=True: a dataset that is '
                              'taken again is another task by its '
                              'permutation.')
 
@@ -173,10 +173,8 @@ class ClassificationScenario(Scenario):
     def class_names(self, names: Sequence[str], t: int) -> tuple[str, ...]:
         """Names in channel order after step t.
 
-        Args:
-            names: Names of all classes in the order of their ids. Where
-                heads repeat them, ``@`` and the step are appended.
-            t: The step.
+        ``names`` are those of all classes, by id. Where heads repeat them,
+        ``@`` and the step are appended.
         """
         if len(names) != self.num_classes:
             raise ValueError(

@@ -12,10 +12,7 @@ def check_task_data(labels: np.ndarray, parts: np.ndarray,
                     scenario: Scenario) -> None:
     """Refuse labels out of range, and a wrong number of domains.
 
-    Args:
-        labels: Class id of every image, (N, ).
-        parts: Which of several datasets every image comes from, (N, ).
-        scenario: The scenario.
+    ``parts`` tells which of several datasets every image comes from, (N, ).
     """
     wrong = np.unique(labels[(labels < 0) | (labels >= scenario.num_classes)])
     if len(wrong):
@@ -29,7 +26,7 @@ def check_task_data(labels: np.ndarray, parts: np.ndarray,
         what = (f'turns={needed}' if scenario.permute else
                 f'{needed} domains')
         raise ValueError(
-            f'{count} data set(s) for {what}: give a '
+            f'{count} dataset(s) for {what}: give a '
             f"dict(type='ConcatDataset', datasets=[...]) of {needed}, in the "
             'order of the steps.')
 
@@ -109,17 +106,7 @@ def select_samples(labels: np.ndarray, parts: np.ndarray, images: np.ndarray,
 
     A permuted image is a sample of every task, or of every task whose turn it
     is. Otherwise an image belongs to the task of its class or, by domain, of
-    its dataset.
-
-    Args:
-        labels: Class id of every image, (N, ).
-        parts: Which of several datasets every image comes from, (N, ).
-        images: Indices of the images to choose from.
-        scenario: The scenario.
-        tasks: The tasks.
-
-    Raises:
-        ValueError: A task has no image.
+    its dataset, which ``parts`` tells. ``images`` are those to choose from.
     """
     chosen = {t: images[_belongs(labels, parts, images, scenario, t)]
               for t in tasks}

@@ -109,13 +109,7 @@ class Scenario(ABC):
                 f'a step from 0 to {self.num_steps - 1}.')
 
     def steps_of(self, role: str, t: int, cumulative: bool = False) -> range:
-        """Steps whose samples play a role at step t.
-
-        Args:
-            role: ``train``, ``heldout`` or ``test``.
-            t: The step.
-            cumulative: Train on all steps so far.
-        """
+        """Steps whose samples play a role at step t."""
         self.check_step(t)
         if role not in ROLES:
             raise ValueError(f"A role is 'train', 'heldout' or 'test', not "

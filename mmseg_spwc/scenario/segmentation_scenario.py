@@ -188,10 +188,8 @@ class SegmentationScenario(Scenario):
     def class_names(self, names: Sequence[str], t: int) -> tuple[str, ...]:
         """Names in channel order after step t.
 
-        Args:
-            names: Names of all classes in the order of their ids;
-                ``background`` is added in front where it is not among them.
-            t: The step.
+        ``names`` are those of all classes, by id; ``background`` is added in
+        front where it is not among them.
         """
         return tuple(self._by_channel(names, 'background', t))
 

@@ -20,23 +20,13 @@ def select_train(index: Index,
                  scenario: Scenario,
                  t: int,
                  heldout: Iterable[str] = frozenset()) -> list[str]:
-    """Images that train step t, sorted.
+    """Images that train step t, sorted, without those held out.
 
     All settings ask for at least one new class. ``disjoint`` and
     ``sequential`` refuse images with a class of a later step; ``partitioned``
     gives an image to the step with the fewest candidates among those whose
     classes it holds (the earlier one of two equals), so that rare steps are
-    fed. A scenario of domains takes the step's domains less
-    :func:`test_part`.
-
-    Args:
-        index: Raw label values of every training image.
-        scenario: The scenario.
-        t: The step.
-        heldout: Images that no step trains on, see :func:`hold_out`.
-
-    Raises:
-        ValueError: No image is left for the step.
+    fed. A scenario of domains takes the step's domains less :func:`test_part`.
     """
     scenario.check_step(t)
     if scenario.kind == 'domain':
@@ -85,14 +75,8 @@ def hold_out(index: Index,
     """Training images set aside for measuring, once for the whole scenario.
 
     The draw is stratified by the rarest foreground class of an image, or by
-    its domain. A stratum of two or more images gives at least one and keeps
-    at least one.
-
-    Args:
-        index: Raw label values of every training image.
-        scenario: The scenario.
-        ratio: Share of each stratum, from 0 to below 1.
-        seed: Another seed draws other images.
+    its domain. Each stratum gives about ``ratio`` of its images; one of two or
+    more gives at least one and keeps at least one.
     """
     strata = defaultdict(list)
     if scenario.kind == 'domain':

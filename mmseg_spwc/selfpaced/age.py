@@ -81,17 +81,11 @@ def age_from(policy: Mapping,
              eta: Tensor,
              step: int = 1,
              eta_scale: float = 1.) -> float:
-    """Compute the age of one step.
+    """Compute the age of one step, in the units of ``eta``.
 
-    Args:
-        policy: ``type``, one of :data:`AGES`, and its parameters, for
-            instance ``dict(type='fraction', f=0.5)``.
-        eta: Easiness of the past units, already divided by ``eta_scale``.
-        step: Index of the step about to be learnt; the first one is 0.
-        eta_scale: Divisor of the easiness.
-
-    Returns:
-        float: The age :math:`\\mu`, in the units of ``eta``.
+    ``policy`` has the ``type``, one of :data:`AGES`, and its parameters, for
+    instance ``dict(type='fraction', f=0.5)``; ``eta`` is already divided by
+    ``eta_scale``; the first step is 0.
     """
     params = dict(policy)
     name = params.pop('type', None)

@@ -85,12 +85,6 @@ def weights_of(wanted: str, v: Tensor, unit: str,
     """Turn weights of classes into those of steps, or the reverse.
 
     A step has the mean weight of its classes, a class that of its step.
-
-    Args:
-        wanted: ``class`` or ``step``.
-        v: Weights of the old units.
-        unit: What they are weights of, ``class`` or ``step``.
-        step_of_class: The step that brought each old class.
     """
     if wanted == unit:
         return v

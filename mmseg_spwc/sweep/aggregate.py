@@ -48,12 +48,8 @@ def describe_run(record: Record | None) -> dict:
 def aggregate(name: str, select: str | None, runs: Sequence[Mapping]) -> dict:
     """Return the content of ``sweep.json``.
 
-    Args:
-        name (str): Name of the sweep.
-        select (str, optional): The score that selects.
-        runs (Sequence[Mapping]): With ``name``, ``group``, ``method``,
-            ``scenario``, ``setting``, ``seed``, ``folder`` and those of
-            :func:`describe_run`.
+    Every run is a dict with ``name``, ``group``, ``method``, ``scenario``,
+    ``setting``, ``seed``, ``folder`` and the keys of :func:`describe_run`.
     """
     groups: dict = {}
     for run in runs:
@@ -106,18 +102,10 @@ def is_aggregate(path: str | Path) -> bool:
 
 
 def read_aggregate(path: str | Path, trust: bool = False) -> dict:
-    """Read and check a ``sweep.json``.
+    """Read and check the ``sweep.json`` of a folder, or a file.
 
-    Args:
-        path (str | Path): The file, or the folder that holds it.
-        trust (bool): Whether its runs may be outside its folder. Defaults to
-            False.
-
-    Returns:
-        dict: Its content, with the folders of the runs made complete.
-
-    Raises:
-        RecordError: If it is missing, broken or of another version.
+    The folders of its runs are made complete. They may be outside its own only
+    with ``trust``.
     """
     path = Path(path)
     path = path / FILE_NAME if path.is_dir() else path
@@ -160,13 +148,7 @@ def expand_sweeps(paths: Sequence[str | Path],
                   trust: bool = False) -> tuple[list, list]:
     """Put the runs of a sweep's best settings in its place.
 
-    Args:
-        paths (Sequence[str | Path]): Folders of runs or of sweeps, or the
-            ``record.json`` or ``sweep.json`` there.
-        trust (bool): See :func:`read_aggregate`. Defaults to False.
-
-    Returns:
-        tuple[list, list]: Paths of runs, and the sweeps that were found.
+    Returns the paths of runs, and the sweeps that were found.
     """
     folders, sweeps = [], []
     for path in paths:

@@ -35,11 +35,6 @@ class Board(Display):
 
     In a terminal a table stays in place; elsewhere, in a log file for
     instance, a line tells every change of state and every finished step.
-
-    Args:
-        rows (Sequence[Row]): The trials, changed by the caller.
-        score (str): What the score is called.
-        console (Console): Where to write.
     """
 
     def __init__(self, rows: Sequence[Row], score: str,

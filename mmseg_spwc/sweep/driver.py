@@ -32,19 +32,7 @@ PAUSE = 1.  # seconds between two looks
 
 
 def run_sweep(plan: Plan, console: Console) -> list[Row]:
-    """Run what is left to do, and keep ``sweep.json`` up to date.
-
-    Args:
-        plan (Plan): The sweep.
-        console (Console): Where to show it.
-
-    Returns:
-        list[Row]: How everything ended.
-
-    Raises:
-        Preempted: If the sweep was asked to stop.
-        StorageError: If the disk is full.
-    """
+    """Run what is left to do, and keep ``sweep.json`` up to date."""
     check_resources(plan.sweep.cpus, plan.sweep.gpus)
     running = Running(plan, console)
     with _full_disks():
@@ -96,12 +84,7 @@ def _interruptions() -> Iterator[None]:
 
 
 class Running:
-    """A sweep that runs: what Ray works on, and how far it is.
-
-    Args:
-        plan (Plan): The sweep.
-        console (Console): Where to show it.
-    """
+    """A sweep that runs: what Ray works on, and how far it is."""
 
     def __init__(self, plan: Plan, console: Console) -> None:
         self.plan = plan

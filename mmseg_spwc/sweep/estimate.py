@@ -30,12 +30,8 @@ def describe(plan: Plan, cpus: int | None = None,
     """List the trials with an estimate of their time.
 
     Speeds are those of steps that the sweep has finished; before there are
-    any, a few iterations of step 0 are timed on this machine.
-
-    Args:
-        plan (Plan): The sweep.
-        cpus (int, optional): CPUs that it may use. Defaults to all.
-        gpus (int, optional): GPUs that it may use. Defaults to all.
+    any, a few iterations of step 0 are timed on this machine. By default it
+    may use all CPUs and GPUs.
     """
     work, iterations = plan.work, plan.iterations
     methods = {t.name: t.method.name for t in plan.trials}

@@ -47,37 +47,20 @@ class Trial:
 
 @dataclass(frozen=True)
 class Work:
-    """What is still to do.
-
-    Args:
-        trials (list[str]): Trials that are not finished.
-        first_steps (dict): For every step 0 to be trained once for several
-            trials, its key and the trial whose config trains it.
-        start_from (dict): By trial that takes its step 0 from elsewhere, the
-            name of the finished trial, or the key of the shared step 0.
-    """
-    trials: list
-    first_steps: dict
-    start_from: dict
+    """What is still to do."""
+    trials: list  # that are not finished
+    first_steps: dict  # by key of a shared step 0, the trial that trains it
+    start_from: dict  # by trial, a finished trial or the key of its step 0
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A sweep that can begin; dicts are by trial.
-
-    Args:
-        sweep (Sweep): The file.
-        trials (list[Trial]): All trials.
-        configs (dict[str, Config]): Their whole configs.
-        iterations (dict[str, dict]): Those of every step.
-        records (dict[str, Record | None]): What there is already.
-        work (Work): What is still to do.
-    """
+    """A sweep that can begin; dicts are by trial."""
     sweep: Sweep
     trials: list
-    configs: dict
-    iterations: dict
-    records: dict
+    configs: dict  # whole ones
+    iterations: dict  # of every step
+    records: dict  # None where there is none yet
     work: Work
 
     @property
@@ -101,9 +84,6 @@ def prepare(sweep: Sweep) -> Plan:
     """Plan a sweep, and find every mistake that can be found now.
 
     Every setting is checked as a run would be: keys, parts, data.
-
-    Raises:
-        ConfigError: If a trial cannot be run; it is named.
     """
     trials = plan_trials(sweep)
     configs, iterations, records = {}, {}, {}
@@ -139,14 +119,9 @@ def is_finished(record: Record | None) -> bool:
 
 
 def read_record(folder: Path, cfg: Config | None = None) -> Record | None:
-    """Return the record of a run, or None if it has none yet.
+    """The record of a run, None if it has none yet.
 
-    Args:
-        folder (Path): The run's work_dir.
-        cfg (Config, optional): Its config, if it must be that of the record.
-
-    Raises:
-        ConfigError: If the record is that of another config.
+    With ``cfg`` the record of another config is refused.
     """
     if not (folder / FILE_NAME).exists():
         return None
@@ -161,11 +136,7 @@ def read_record(folder: Path, cfg: Config | None = None) -> Record | None:
 
 
 def plan_trials(sweep: Sweep) -> list[Trial]:
-    """Return all trials; those of the first seed come first.
-
-    Raises:
-        ConfigError: If two of them are the same.
-    """
+    """Return all trials; those of the first seed come first."""
     trials = [
         _trial(method, scenario, dict(zip(method.grid, values, strict=True)),
                seed)
@@ -231,12 +202,7 @@ def _slug(text: str) -> str:
 
 
 def trial_config(trial: Trial, folder: Path) -> Config:
-    """Return the whole config of a trial.
-
-    Raises:
-        ConfigError: If the config cannot be read, or the grid varies a key
-            that it does not have.
-    """
+    """The whole config of a trial; its grid varies known keys only."""
     args = argparse.Namespace(
         config=trial.method.config,
         cfg_options=trial.options,
@@ -264,11 +230,7 @@ def _keys(cfg: object, before: str = '') -> Iterator[str]:
 
 
 def check_trial(cfg: Config, select: str | None) -> dict[int, int]:
-    """Find what is wrong with parts, data or selection before training.
-
-    Returns:
-        dict[int, int]: Iterations of every step.
-    """
+    """Check parts, data and selection; return the iterations by step."""
     runner = ContinualRunner(cfg)
     problem = runner.scenario.problem
     if select and SELECT[select] != problem:
@@ -284,16 +246,13 @@ def check_trial(cfg: Config, select: str | None) -> dict[int, int]:
 
 
 def first_step_key(cfg: Config) -> str | None:
-    """Tell apart what trains step 0.
+    """Tell apart what trains step 0, by 12 hex digits.
 
-    Two trials with equal keys train the same weights at step 0: the configs
-    of that step are equal but for places, for what later steps of the
-    scenario hold, and for hooks that only measure when a step is done
-    (``trains_first_step = False``).
-
-    Returns:
-        str | None: 12 hex digits; None if step 0 is not trained at all, or
-        hands on more than its weights.
+    Two trials with equal keys train the same weights at step 0: the configs of
+    that step are equal but for places, for what later steps of the scenario
+    hold, and for hooks that only measure when a step is done
+    (``trains_first_step = False``). None if step 0 is not trained at all, or
+    hands on more than its weights.
     """
     runner = ContinualRunner(cfg)
     if 0 not in runner.steps:
@@ -334,16 +293,10 @@ def plan_work(keys: Mapping[str, str | None], steps: Mapping[str, int],
               finished: Sequence[str]) -> Work:
     """Decide what to run, and who shares a step 0.
 
-    Trials with equal keys train the same step 0. One that a trial or an
-    earlier start of the sweep has finished is handed to all that need it;
-    else, if two or more need it, it is trained once on its own.
-
-    Args:
-        keys (Mapping): By trial, in order, what its step 0 is; None where it
-            has none or trains its own.
-        steps (Mapping): By trial and by key, the number of recorded steps;
-            0 where nothing is recorded.
-        finished (Sequence[str]): The trials that are done.
+    ``keys`` tells by trial what its step 0 is, None where it is not shared;
+    ``steps``, by trial and by key, how many are recorded. A step 0 that a
+    trial or an earlier start of the sweep has finished is handed to all that
+    need it; else, if two or more need it, it is trained once on its own.
     """
     todo = [name for name in keys if name not in finished]
     needed: dict = {}
@@ -364,11 +317,7 @@ def plan_work(keys: Mapping[str, str | None], steps: Mapping[str, int],
 
 def borrow_first_steps(trials: Sequence[Trial],
                        keys: Mapping[str, str | None]) -> dict:
-    """Give trials whose method names a ``step_0`` that method's key.
-
-    Raises:
-        ConfigError: If there is not exactly one such step 0.
-    """
+    """Give trials whose method names a ``step_0`` that method's key."""
     found = dict(keys)
     for trial in trials:
         lender = trial.method.step_0

@@ -53,20 +53,12 @@ RETRIES = Kind(lambda v: is_whole(v) and v >= 0, 'a whole number from 0 on')
 
 @dataclass(frozen=True)
 class Method:
-    """One entry of ``methods``.
-
-    Args:
-        name (str): Its key.
-        config (str): Path of the config.
-        grid (dict): Lists of values by config key.
-        options (dict): Overrides of the config.
-        step_0 (str, optional): Name of the method whose step 0 it takes.
-    """
+    """One entry of ``methods``."""
     name: str
-    config: str
-    grid: dict
-    options: dict
-    step_0: str | None = None
+    config: str  # its path
+    grid: dict  # lists of values by config key
+    options: dict  # overrides of the config
+    step_0: str | None = None  # the method whose step 0 it takes
 
 
 @dataclass(frozen=True)
@@ -85,17 +77,7 @@ class Sweep:
 
 
 def read_sweep(path: str, scale: str | None = None) -> Sweep:
-    """Read and check a sweep file.
-
-    Args:
-        path (str): The file.
-        scale (str, optional): One of its ``scales``. Defaults to none: the
-            sweep as it stands there.
-
-    Raises:
-        ConfigError: If it is missing, cannot be read, or has a wrong key or
-            value.
-    """
+    """Read and check a sweep file, at one of its ``scales`` if named."""
     cfg = read_config(str(path))
     return parse_sweep(cfg.to_dict(), Path(cfg.filename), scale)
 

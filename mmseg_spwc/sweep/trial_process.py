@@ -27,22 +27,13 @@ LONGEST_WAIT = 60  # seconds for an earlier process to end
 
 
 def run_trial(job: dict, first_step: str | None = None) -> str | None:
-    """Train until the process ends.
+    """Train until the process ends; say why it failed, None if it did not.
 
-    Args:
-        job (dict): ``folder``; ``command``, words after the Python
-            interpreter; ``env``, variables to set; ``cwd``.
-        first_step (str, optional): What came of the shared step 0; Ray
-            waits for it.
-
-    Returns:
-        str | None: Why the trial failed, where a repetition would not help;
-        None if it is finished.
-
-    Raises:
-        ChildProcessError: If the process died; Ray tries again, and
-            ``--resume`` goes on where it was.
-        OSError: With ``ENOSPC``, if there was no room for a file.
+    ``job`` holds ``folder``; ``command``, words after the Python interpreter;
+    ``env``, variables to set; ``cwd``. Ray waits for ``first_step``, what came
+    of the shared step 0. If the process died, the ChildProcessError lets Ray
+    try again, and ``--resume`` goes on; if the disk is full, it is an OSError
+    with ``ENOSPC``.
     """
     if first_step is not None:
         return f'its step 0 failed: {first_step}'

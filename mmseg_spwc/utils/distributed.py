@@ -19,16 +19,8 @@ T = TypeVar('T')
 def from_first_rank(function: Callable[..., T], *args, **kwargs) -> T:
     """Call a function on the first rank; every rank must enter.
 
-    No rank goes on before it has ended, and none waits for ever if it fails.
-
-    Args:
-        function (Callable): What to call, with the other arguments.
-
-    Returns:
-        What it returned, on all ranks.
-
-    Raises:
-        Exception: What it raised, on all ranks.
+    All ranks get what it returned, or raise what it raised. No rank goes on
+    before it has ended.
     """
     box = [None, None]
     if is_main_process():

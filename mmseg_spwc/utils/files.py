@@ -16,14 +16,8 @@ SUFFIX = '.part'  # of files that are not complete yet
 def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
     """Give a temporary path that becomes ``path`` when the block succeeds.
 
-    The content is flushed to disk before the rename, and a failed block
-    leaves whatever was at ``path`` untouched.
-
-    Args:
-        path (str | os.PathLike): The final path.
-
-    Yields:
-        Path: Where to write.
+    The content is flushed to disk before the rename, and a failed block leaves
+    whatever was at ``path`` untouched.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,11 +42,9 @@ def is_inside(path: str | os.PathLike, folder: str | os.PathLike) -> bool:
 
 
 def remove_leftovers(folder: str | os.PathLike) -> None:
-    """Remove what a process that was killed had not finished writing.
+    """Remove, in a folder and below it, files that a kill left unfinished.
 
-    Args:
-        folder (str | os.PathLike): Searched with all below it; nobody may be
-            writing there.
+    Nobody may be writing there.
     """
     for path in Path(folder).rglob(f'.*{SUFFIX}'):
         path.unlink(missing_ok=True)

@@ -85,15 +85,8 @@ def check_options(part: Callable, options: Mapping,
                   name: str | None = None) -> None:
     """Refuse options of another type than their type hints say.
 
-    Args:
-        part (Callable): A class or function. Only hints of this package
-            count, and of kinds that a config can spell.
-        options (Mapping): Its arguments, by name.
-        name (str, optional): How the message calls the part. Defaults to
-            its own name.
-
-    Raises:
-        OptionError: For the first that does not fit.
+    Only hints of this package count, and of kinds that a config can spell.
+    Messages call the part ``name``, by default its own.
     """
     hints = _hints(part)
     for key, value in options.items():

@@ -58,9 +58,7 @@ def generators_kept() -> Iterator[None]:
 def seed_generators(*entropy: int) -> None:
     """Seed all generators, that of a GPU in use among them.
 
-    Args:
-        entropy (int): Non-negative numbers; every tuple of them gives
-            streams of its own.
+    Every tuple of non-negative numbers gives streams of its own.
     """
     seeds = np.random.SeedSequence(entropy).generate_state(3)
     random.seed(int(seeds[0]))
@@ -72,11 +70,7 @@ def seed_generators(*entropy: int) -> None:
 
 @contextlib.contextmanager
 def seeded(*entropy: int) -> Iterator[None]:
-    """Run a block with generators seeded from ``entropy``, then restore them.
-
-    Args:
-        entropy (int): As of :func:`seed_generators`.
-    """
+    """Seed as :func:`seed_generators` for a block, then restore."""
     with generators_kept():
         seed_generators(*entropy)
         yield

@@ -11,17 +11,10 @@ from mmseg_spwc.utils.files import is_inside
 
 @dataclass(frozen=True)
 class Run:
-    """One run: its record, and the folder that holds it.
-
-    Args:
-        record (Record): Whatever it says is data, not to be followed.
-        folder (Path): Where it is.
-        trust (bool): Whether the user vouches for whoever wrote it. Defaults
-            to False.
-    """
+    """One run: its record, whose words are data, and where it is."""
     record: Record
     folder: Path
-    trust: bool = False
+    trust: bool = False  # whether the user vouches for who wrote it
 
     def inside(self, name: str) -> Path:
         """A file that the record names; it must be in the run's folder."""
@@ -102,18 +95,10 @@ class Comparison:
 
 def load_runs(paths: Sequence[str | Path],
               trust: bool = False) -> tuple[list[Run], list[str]]:
-    """Read the records, given by their files or the folders of their runs.
+    """Read the records of folders, or of record.json files.
 
-    Args:
-        paths (Sequence[str | Path]): Folders of runs, or their record.json.
-        trust (bool): See :class:`Run`. Defaults to False.
-
-    Returns:
-        tuple: The runs, and one message for each record that is missing,
-        broken or of another version.
-
-    Raises:
-        RecordError: If not a single record can be read.
+    Also returns a message for each that cannot be read. None at all is a
+    RecordError.
     """
     runs, problems = [], []
     for path in dict.fromkeys(map(Path, paths)):

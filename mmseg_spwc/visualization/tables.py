@@ -153,18 +153,14 @@ NUMBERS = {
 
 
 def final_table(records: Sequence[Record], form: str = 'text') -> str:
-    """The scores after the last step, one row per method.
+    """The scores after the last step, in percent, one row per method.
 
     For segmentation, columns are the classes in the order of learning, then
-    the mean over the base classes (with and without background), over the
-    later ones and over all, and the average over steps of the latter. For
-    classification, they are the steps, then the paper's numbers. Scores are
-    in percent. Runs of one method that differ in their seed give mean and
-    standard deviation. Every scenario has a table of its own.
-
-    Args:
-        records (Sequence[Record]): The runs.
-        form (str): ``'text'``, ``'markdown'`` or ``'latex'``.
+    the means over the base classes (with and without background), the later
+    ones and all, and the average over steps of the latter. For classification,
+    they are the steps, then the paper's numbers. Runs of one method that
+    differ in their seed give mean and standard deviation. Every scenario has a
+    table of its own. ``form`` is a key of :data:`FORMATS`.
     """
     runs = [Run(record, Path(record.content['run']['name']))
             for record in records if record.steps]

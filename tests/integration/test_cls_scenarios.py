@@ -1,4 +1,4 @@
-"""Tasks, classes and domains, of small images and of ordinary data sets."""
+"""Tasks, classes and domains, of small images and of ordinary datasets."""
 from pathlib import Path
 
 import numpy as np

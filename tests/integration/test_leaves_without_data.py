@@ -21,7 +21,7 @@ class Started(BaseException):
 
 @pytest.fixture(scope='module')
 def data(tmp_path_factory):
-    """A folder of all data sets that holds none, or the shapes alone."""
+    """A folder of all datasets that holds none, or the shapes alone."""
     root = tmp_path_factory.mktemp('data')
     shapes.generate_shapes(root / 'shapes', num_train=160, num_val=4, size=32)
     (root / 'none').mkdir()
@@ -47,7 +47,7 @@ def start(data, tmp_path, monkeypatch):
 
 
 def leaves():
-    """All of them; quickly one of every data set."""
+    """All of them; quickly one of every dataset."""
     seen = set()
     for leaf in LEAVES:
         data = leaf.stem.rpartition('_')[2]

@@ -35,7 +35,7 @@ def scroll_through(driver):
 def wait(condition, seconds=20):
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, 'waited in vain'
+        assert time.monotonic() < end, 'timed out'
         time.sleep(.05)
 
 

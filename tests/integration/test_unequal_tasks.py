@@ -17,7 +17,7 @@ METHODS = {
 
 @pytest.fixture(scope='module')
 def two_sets(tmp_path_factory):
-    """Digits in IDX files, and the same under noise as another data set."""
+    """Digits in IDX files, and the same under noise as another dataset."""
     root = tmp_path_factory.mktemp('sets')
     images, labels = load_digits(return_X_y=True)
     images = (images.reshape(-1, 8, 8) * 15).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""Data sets of a few images, laid out as the real ones are."""
+"""Datasets of a few images, laid out as the real ones are."""
 import pickle
 import struct
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Data sets that are wrong: segmentation, then classification."""
+"""Datasets that are wrong: segmentation, then classification."""
 import gzip
 import pickle
 import struct
@@ -115,7 +115,7 @@ SEGMENTATION = [Row(*row) for row in (
      'No training image for step 1 .*: check the data'),
     ('pipeline without masks', pipeline_without_masks,
      'no LoadAnnotations; a step needs'),
-    ('unknown data set type', lambda case: train(case.segment(
+    ('unknown dataset type', lambda case: train(case.segment(
         **{'train_dataloader.dataset.type': 'VOC'})),
      'VOC is not in the .*check'),
 )]
@@ -175,7 +175,7 @@ def two_shapes(case):
 
 
 def leaf(pattern):
-    """Train a leaf without the files of its data set."""
+    """Train a leaf without the files of its dataset."""
 
     def make(case):
         path, = CONFIGS.glob(f'ewc/ewc_*{pattern}.py')

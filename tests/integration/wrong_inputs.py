@@ -42,7 +42,7 @@ class Case:
 
     Args:
         folder (Path): The row's own folder.
-        shapes (Path): A small segmentation data set; not to be changed.
+        shapes (Path): A small segmentation dataset; not to be changed.
         finished (Path): The work_dir of a finished run of two tasks of
             permuted digits; not to be changed, which the test checks.
         patch: pytest's monkeypatch.

@@ -48,11 +48,11 @@ SCENARIOS = [Row(*row) for row in (
      "num_classes is '11': give a whole number"),
     ('more classes than a mask has values', shapes(num_classes=300),
      'give a number from 2 to 255'),
-    ('unknown data set', scenario(dataset='vco', name='10-1'),
+    ('unknown dataset', scenario(dataset='vco', name='10-1'),
      "Unknown dataset 'vco'. Did you mean 'voc'"),
     ('unknown name', scenario(dataset='voc', name='7-4'),
      "Unknown scenario of voc '7-4'.*Known"),
-    ('no data set', scenario(name='10-1'), "needs the key 'dataset'"),
+    ('no dataset', scenario(name='10-1'), "needs the key 'dataset'"),
     ('unknown problem', scenario(problem='detection', dataset='voc'),
      "Unknown problem 'detection'. .*Known"),
     ('broken domain pattern', scenario(
@@ -88,10 +88,10 @@ SCENARIOS = [Row(*row) for row in (
     ('task without images', tasks(
         num_classes=12, steps=[list(range(10)), [10, 11]]),
      r'No image for step 1 \(10, 11\)'),
-    ('fewer data sets than domains', tasks(
+    ('fewer datasets than domains', tasks(
         kind='domain', steps=[['a'], ['b']]),
-     r'1 data set\(s\) for 2 domains'),
-    ('typo in the data set of tasks', tasks(
+     r'1 dataset\(s\) for 2 domains'),
+    ('typo in the dataset of tasks', tasks(
         dataset='permuted_digit', kind=None), 'permuted_digits'),
     ('typo in a key of tasks', tasks(stesp=[[0]]), 'stesp'),
 )]

@@ -150,10 +150,10 @@ def test_data_sets_take_turns():
             expected.append((moved, int(label), task))
     assert rows(make(scenario, 2, both, role='test')) == expected
     assert rows(make(scenario, 1, both)) == expected[60:120]
-    # each data set gives its share of every class
+    # each dataset gives its share of every class
     held = make(scenario, 2, both, role='heldout', heldout=HELDOUT)
     assert np.bincount(held.tasks).tolist() == [15, 15, 15]
-    with pytest.raises(ValueError, match='1 data set.* for turns=2'):
+    with pytest.raises(ValueError, match='1 dataset.* for turns=2'):
         make(scenario, 1, TOY)
     # without turns every step takes the images of both
     assert len(make(PERMUTED, 1, both)) == 120
@@ -179,7 +179,7 @@ def test_domains_by_data_set():
                                        strict=True)]
     held = make(scenario, 2, parts, role='heldout', heldout=HELDOUT)
     assert torch.bincount(held.tasks).tolist() == [15, 15, 15]
-    with pytest.raises(ValueError, match=r'1 data set\(s\) for 3 domains'):
+    with pytest.raises(ValueError, match=r'1 dataset\(s\) for 3 domains'):
         make(scenario)
 
 
@@ -257,7 +257,7 @@ def test_collate_samples_as_mmengine_does():
 
 @pytest.fixture
 def folders(tmp_path):
-    """12 images of three classes for an mmpretrain data set."""
+    """12 images of three classes for an mmpretrain dataset."""
     pytest.importorskip('mmpretrain')
     import mmpretrain.datasets  # noqa: F401
     init_default_scope('mmpretrain')

@@ -1,4 +1,4 @@
-"""One step, cut out of an mmseg data set."""
+"""One step, cut out of an mmseg dataset."""
 import numpy as np
 import pytest
 from PIL import Image

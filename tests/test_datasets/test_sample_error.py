@@ -38,7 +38,7 @@ def test_segmentation_names_a_vanished_image(tmp_path):
 
 
 class Broken:
-    """Stands for an mmpretrain data set with a missing image."""
+    """Stands for an mmpretrain dataset with a missing image."""
 
     def get_gt_labels(self):
         return [0, 1]

@@ -88,7 +88,7 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('dataset', choices=SOURCES)
-    parser.add_argument('data_root', help='the folder of the data set')
+    parser.add_argument('data_root', help='the folder of the dataset')
     args = parser.parse_args()
     source = SOURCES[args.dataset](args.data_root, 'train')
     scores = class_scores(patch_features(source.images), source.labels)

@@ -47,7 +47,7 @@ METHODS = {
     'classification/blip': ('BLIP', 'Continual Learning via Bit-Level '
                             'Information Preserving', '2105.04444'),
 }
-# benchmark: task, data set as it is shown, metrics by column
+# benchmark: task, dataset as it is shown, metrics by column
 BENCHMARKS = {
     'shapes': ('Continual Semantic Segmentation',
                'generated shapes, 6-1 overlapped',

@@ -1,4 +1,4 @@
-# The protocol of the MiB - PLOP - RCIL lineage, which data sets build on:
+# The protocol of the MiB - PLOP - RCIL lineage, which datasets build on:
 # crops, batch 24, 30 epochs a step, lr 0.01 and then 0.001, poly 0.9 by
 # iteration. `crop_size` is put into the transforms and the data preprocessor
 # of every step.

@@ -1,4 +1,4 @@
-"""Whole data sets of small images, held in memory as one tensor."""
+"""Whole datasets of small images, held in memory as one tensor."""
 from .cifar import CifarImages
 from .digits import DigitImages
 from .idx import IdxImages

@@ -81,7 +81,7 @@ def read_idx(path: str | Path) -> np.ndarray:
             size = math.prod(shape)
             if size > _MOST:
                 raise ValueError(f'{path} holds {size} bytes, says its header '
-                                 f'{shape}: that is not a data set of small '
+                                 f'{shape}: that is not a dataset of small '
                                  'images.')
             content = file.read(size + _MORE)  # a bomb is not unpacked
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -97,7 +97,7 @@ def read_idx(path: str | Path) -> np.ndarray:
 
 def _read(root: Path, split: str, suffix: str, ndim: int) -> np.ndarray:
     name = f'{_PREFIXES[split]}-{suffix}'
-    path = find_file(root, [name, f'{name}.gz'], 'The IDX data set')
+    path = find_file(root, [name, f'{name}.gz'], 'The IDX dataset')
     array = read_idx(path)
     if array.ndim != ndim:
         raise ValueError(f'{path} has {array.ndim} dimensions, {ndim} are '

@@ -25,8 +25,8 @@ class ImageSource:
         images (Tensor): uint8, (N, C, H, W).
         labels (Tensor): Class ids, int64, (N,).
         classes (Sequence[str]): Names of all classes.
-        parts (Tensor, optional): Which of several data sets every image
-            comes from, int64, (N,). Defaults to one data set.
+        parts (Tensor, optional): Which of several datasets every image
+            comes from, int64, (N,). Defaults to one dataset.
         per_class (int, optional): Keep the first so many images of every
             class only.
     """
@@ -53,15 +53,15 @@ class ImageSource:
 
 @DATASETS.register_module()
 class InMemoryImages(ImageSource):
-    """All images of an mmpretrain data set as its pipeline yields them.
+    """All images of an mmpretrain dataset as its pipeline yields them.
 
     The pipeline runs once, so it should not be random; batched augmentation
     (:mod:`mmseg_spwc.datasets.batches`) takes its place.
 
     Args:
-        dataset (dict): Config of the data set. Its pipeline ends with
+        dataset (dict): Config of the dataset. Its pipeline ends with
             ``PackInputs`` and makes images of one size.
-        data_root (str, optional): Takes the place of the data set's own.
+        data_root (str, optional): Takes the place of the dataset's own.
     """
 
     def __init__(self, dataset: dict, data_root: str | None = None) -> None:
@@ -77,7 +77,7 @@ class InMemoryImages(ImageSource):
         if len(sizes) != 1:
             raise ValueError(
                 f'The images have the shapes {sizes[:4]}: give the pipeline '
-                'a Resize (and crop) to one size, or use the data set '
+                'a Resize (and crop) to one size, or use the dataset '
                 'without InMemoryImages.')
         super().__init__(
             torch.stack(images), torch.cat(labels).long(),
@@ -190,7 +190,7 @@ def _image(sample: dict, index: int) -> Tensor:
 def _labels(dataset) -> np.ndarray:
     if not hasattr(dataset, 'get_gt_labels'):
         raise TypeError(
-            f'{type(dataset).__name__} is not an mmpretrain data set: it has '
+            f'{type(dataset).__name__} is not an mmpretrain dataset: it has '
             'no get_gt_labels().')
     labels = np.asarray(dataset.get_gt_labels())
     if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):

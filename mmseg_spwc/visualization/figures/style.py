@@ -82,9 +82,7 @@ def draw_lines(axes: Axes, lines: Lines, scale: float = 1.) -> None:
 def save(result: Figure | Table, out: str | Path) -> list[Path]:
     """Write a figure as PNG and PDF, a table as Markdown and LaTeX.
 
-    Args:
-        result (Figure | Table): What a figure's ``draw`` returned.
-        out (str | Path): The files, without suffix.
+    ``out`` has no suffix.
     """
     if isinstance(result, Table):
         texts = {'.md': to_markdown(result), '.tex': to_latex(result)}

@@ -189,17 +189,10 @@ def heat_map(grid: Grid, hover: list[list[str]], top: float,
              title: str | None, text: list[list[str]] | None = None,
              bottom: float = 0., axis: str = 'after step',
              **trace) -> go.Figure:
-    """Draw a grid of at most ``MANY`` steps, in colours from bottom to top.
+    """Draw at most ``MANY`` steps, in colours from bottom to top.
 
-    Args:
-        grid (Grid): Its names are not escaped.
-        hover (list[list[str]]): What a cell says, below its row and step.
-        top (float): The value of the brightest colour.
-        title (str, optional): What the colours mean; None for no scale.
-        text (list[list[str]], optional): What stands in the cells.
-        bottom (float): The value of the darkest colour.
-        axis (str): Title of the steps.
-        **trace: Further arguments of ``go.Heatmap``.
+    ``hover`` tells what a cell says, ``text`` what stands in it, ``title``
+    what the colours mean (None for no scale).
     """
     names = [plain(name) for name in _distinct(grid.names)]
     steps = [str(s) for s in grid.steps]

@@ -68,14 +68,9 @@ def render(comparisons: Sequence[Comparison],
            sweeps: Sequence[Mapping] = ()) -> str:
     """Return the page: HTML, with plotly.js inside.
 
-    Args:
-        comparisons (Sequence[Comparison]): See
-            :func:`mmseg_spwc.visualization.runs.compare`.
-        galleries (Mapping[str, Gallery], optional): Test images by the
-            title of their comparison.
-        problems (Sequence[str]): What could not be read.
-        sweeps (Sequence[Mapping]): Contents of ``sweep.json`` whose best
-            runs are among those compared.
+    Galleries are by the title of their comparison; ``problems`` tells what
+    could not be read; ``sweeps`` holds each ``sweep.json`` whose best runs are
+    compared.
     """
     parts = [_part(c, (galleries or {}).get(c.title) or Gallery())
              for c in comparisons]
