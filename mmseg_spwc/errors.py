@@ -10,6 +10,7 @@ import contextlib
 import errno
 import os
 import pickle
+import signal
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
@@ -146,6 +147,9 @@ def data_losses() -> Iterator[None]:
     except (RuntimeError, OSError, EOFError) as error:
         if not _of_a_dead_worker(error):
             raise
+        # torch's handler would raise again, in the middle of tidying up
+        with contextlib.suppress(ValueError):  # not the main thread
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         raise DataLost(
             f'A worker that loads data died ({error}). It may have run out '
             'of memory, or of shared memory in a container (--shm-size): use '

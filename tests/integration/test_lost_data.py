@@ -1,5 +1,6 @@
 """Files and workers that vanish in the middle of an epoch."""
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from digit_runs import ROOT
 
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.errors import DataLost
+from mmseg_spwc.errors import DataLost, data_losses
 from mmseg_spwc.runtime.resume_point import check_intact
 
 ONE_WORKER = {'train_dataloader.num_workers': 1}
@@ -59,6 +60,19 @@ def test_a_vanished_file_is_named_and_the_run_resumes(one_step, small_copy):
     images.with_suffix('.gone').rename(images)
     record = ContinualRunner(one_step(resume=True)).train()
     assert record.finished_steps == [0]
+
+
+def test_a_second_signal_of_a_dead_worker_does_not_disturb_the_end():
+    def handler(*_):
+        raise RuntimeError('DataLoader worker (pid 1) is killed by signal')
+
+    before = signal.signal(signal.SIGCHLD, handler)
+    try:
+        with pytest.raises(DataLost), data_losses():
+            handler()
+        os.kill(os.getpid(), signal.SIGCHLD)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
 
 
 def test_a_dead_worker_ends_the_run_with_a_sentence(one_step, tmp_path):
