@@ -1,6 +1,7 @@
 """The model of a finished step, as plain mmseg or MMPretrain load it."""
 import copy
 import inspect
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -75,7 +76,8 @@ def publish(source: str | Path,
         state = plain_state(loaded.model.state_dict(), channels)
         write_tensors(
             target, dict(meta=_meta(loaded, channels), state_dict=state))
-        write_text(target.with_suffix('.py'), cfg.pretty_text)
+        write_text(target.with_suffix('.py'),
+                   _heading(run, loaded, channels, order) + cfg.pretty_text)
         model = _read_back(cfg, target)
         _compare(model, loaded, channels)
         written += [target, target.with_suffix('.py')]
@@ -255,6 +257,17 @@ def _meta(loaded: StepModel, channels: Sequence[int]) -> dict:
                             ('palette', loaded.palette)) if values
     }
     return dict(dataset_meta=info)
+
+
+def _heading(run: Run, loaded: StepModel, channels: Sequence[int],
+             order: str) -> str:
+    """Comments; a stranger's words cannot end them, as JSON they are one
+    line."""
+    about = f'step {loaded.step} of {run.method}, learnt in ' \
+        f'{run.record.content["run"]["name"]}'
+    names = [loaded.classes[c] for c in channels if loaded.classes]
+    return (f'# {json.dumps(about)[1:-1]}\n# channels, in {order} order: '
+            f'{json.dumps(names)}\n')
 
 
 def _read_back(cfg: Config, path: Path) -> nn.Module:

@@ -1,17 +1,23 @@
 """A published step is an ordinary model of mmseg or MMPretrain."""
+import json
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from digit_runs import digits
 from mmengine.config import Config
+from PIL import Image
 
 from mmseg_spwc.apis.publish import Deployed, publish
 from mmseg_spwc.apis.step_model import load_step_model
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.errors import CheckpointError, ConfigError
+from mmseg_spwc.labels import VOID
+from mmseg_spwc.record import Record
+from mmseg_spwc.registry import DATASETS, MODELS
 
 ROOT = Path(__file__).resolve().parents[2]
 # a process that cannot import this project; mmcv-lite lacks its operators,
@@ -41,7 +47,8 @@ from mmseg.apis import inference_model, init_model
 config, weights, inputs, out = sys.argv[1:]
 model = init_model(config, weights, device='cpu')
 given = torch.load(inputs)
-seen = inference_model(model, given['image'].numpy()).pred_sem_seg.data
+seen = [inference_model(model, image).pred_sem_seg.data[0]
+        for image in given['images']]
 torch.save(dict(logits=model(given['x'], mode='tensor').detach(), seen=seen,
                 classes=model.dataset_meta['classes'],
                 palette=model.dataset_meta['palette']), out)
@@ -51,7 +58,8 @@ import mmpretrain
 config, weights, inputs, out = sys.argv[1:]
 model = mmpretrain.get_model(config, pretrained=weights, device='cpu')
 given = torch.load(inputs)
-torch.save(dict(logits=model(given['x'], mode='tensor').detach(),
+x = model.data_preprocessor(dict(inputs=given['images']))['inputs']
+torch.save(dict(logits=model(x, mode='tensor').detach(),
                 classes=model._dataset_meta['classes']), out)
 '''
 
@@ -99,14 +107,25 @@ def test_mmseg_alone_loads_what_rcil_left(rcil_run, tmp_path):
         sys.executable, ROOT / 'tools/misc/publish_model.py',
         f'{rcil_run.work_dir}/step_01/final.pth', out
     ], check=True)
-    given = dict(x=torch.randn(1, 3, 48, 48),
-                 image=torch.randint(0, 255, (48, 48, 3), dtype=torch.uint8))
-    found = run_alone(SEGMENT, out, given, tmp_path)
     step = original(rcil_run, 1)
+    test = DATASETS.build(step.cfg.test_dataloader.dataset)
+    files = [test.get_data_info(i) for i in range(len(test))]
+    given = dict(x=torch.randn(1, 3, 48, 48),
+                 images=[info['img_path'] for info in files])
+    found = run_alone(SEGMENT, out, given, tmp_path)
     assert torch.allclose(found['logits'], step.model(given['x']), atol=1e-4)
-    assert found['seen'].shape == (1, 48, 48)
     assert list(found['classes']) == step.classes
     assert found['palette'] == step.palette
+    # what it sees scores what the record says
+    channels = test.scenario.test_table(1)
+    true = np.stack([channels[np.array(Image.open(info['seg_map_path']))]
+                     for info in files])
+    seen = torch.stack(found['seen']).numpy()[true != VOID]
+    true = true[true != VOID]
+    iou = [((true == c) & (seen == c)).sum()
+           / max(((true == c) | (seen == c)).sum(), 1)
+           for c in range(len(step.classes))]
+    assert iou == pytest.approx(Record.read(rcil_run.work_dir).step(1)['iou'])
 
 
 @torch.no_grad()
@@ -129,13 +148,32 @@ def test_the_channels_can_be_in_the_order_of_the_dataset(rcil_run, tmp_path):
             step.classes[channel]
 
 
-def test_parameters_are_those_of_the_plain_network(rcil_run, tmp_path):
+def parts(model) -> list:
+    """What a network is made of, and so what it costs."""
+    return [(name, type(part), [tuple(p.shape) for p in part.parameters()])
+            for name, part in model.named_modules()]
+
+
+def test_the_network_is_the_plain_one(rcil_run, tmp_path):
     from mmseg.apis import init_model
     weights, config = publish(rcil_run.work_dir, tmp_path / 'm.pth')
+    plain = dict(
+        type='EncoderDecoder',
+        data_preprocessor=dict(type='SegDataPreProcessor'),
+        backbone=dict(rcil_run.model.backbone, norm_cfg=dict(type='BN')),
+        decode_head=dict(rcil_run.model.decode_head, num_classes=11),
+        test_cfg=dict(mode='whole'))
     model = init_model(str(config), str(weights), device='cpu')
-    assert sum(p.numel() for p in model.parameters()) == sum(
-        p.numel() for p in original(rcil_run, 2).model.parameters())
+    assert parts(model) == parts(MODELS.build(plain))
     assert 'mmseg_spwc' not in config.read_text()
+
+
+def test_the_files_say_in_which_order_the_channels_are(rcil_run, tmp_path):
+    weights, config = publish(rcil_run.work_dir, tmp_path / 'm.pth', 1)
+    names = torch.load(weights)['meta']['dataset_meta']['classes']
+    first, second = config.read_text().splitlines()[:2]
+    assert first == '# step 1 of RCIL, learnt in tiny'
+    assert second == f'# channels, in learning order: {json.dumps(names)}'
 
 
 @torch.no_grad()
@@ -149,18 +187,27 @@ def test_torchscript_takes_an_image_as_it_is(rcil_run, tmp_path):
     assert network(image).shape == (2, 11, 40, 56)
 
 
-@pytest.mark.slow
 @torch.no_grad()
-def test_onnx_computes_the_same(rcil_run, tmp_path):
+def check_onnx(cfg: Config, shape: tuple, out: Path) -> None:
     pytest.importorskip('onnx')
     onnxruntime = pytest.importorskip('onnxruntime')
-    files = publish(rcil_run.work_dir, tmp_path / 'm.pth', exports=['onnx'],
-                    size=(40, 56))
+    files = publish(cfg.work_dir, out, exports=['onnx'], size=shape[2:])
     session = onnxruntime.InferenceSession(str(files[-1]))
-    image = torch.randint(0, 255, (2, 3, 40, 56)).float()
+    image = torch.randint(0, 255, shape).float()
     found, = session.run(None, dict(image=image.numpy()))
-    expected = Deployed(original(rcil_run, 2).model)(image)
+    expected = Deployed(original(cfg, 2).model)(image)
     assert torch.allclose(torch.from_numpy(found), expected, atol=1e-4)
+
+
+@pytest.mark.slow
+def test_onnx_computes_the_same(rcil_run, tmp_path):
+    check_onnx(rcil_run, (2, 3, 40, 56), tmp_path / 'm.pth')
+
+
+@pytest.mark.slow
+def test_onnx_of_a_classifier_computes_the_same(tmp_path):
+    cfg = classifier(tmp_path / 'run', 'class')
+    check_onnx(cfg, (2, 1, 32, 32), tmp_path / 'm.pth')
 
 
 def test_a_step_that_is_not_there_is_named(rcil_run, tmp_path):
@@ -206,11 +253,14 @@ def test_mmpretrain_alone_loads_one_linear_head(tmp_path):
     publish(f'{cfg.work_dir}/step_01/final.pth', out)
     state = torch.load(out, weights_only=True)['state_dict']
     assert state['head.fc.weight'].shape == (5, 64)
-    x = torch.randn(2, 1, 32, 32)
-    found = run_alone(CLASSIFY, out, dict(x=x), tmp_path)
     step = original(cfg, 1)
-    assert torch.allclose(found['logits'], step.model(x), atol=1e-4)
+    test = DATASETS.build(step.cfg.test_dataloader.dataset)
+    batch = test.__getitems__(range(len(test)))
+    found = run_alone(CLASSIFY, out, dict(images=batch['inputs']), tmp_path)
     assert list(found['classes']) == step.classes == list('31405')
+    hits = found['logits'].argmax(1) == batch['data_samples'].gt_label
+    assert hits.float().mean().item() == pytest.approx(
+        Record.read(cfg.work_dir).step(1)['accuracy']['all'])
 
 
 def test_every_task_with_a_head_of_its_own_becomes_a_model(tmp_path):
@@ -218,9 +268,10 @@ def test_every_task_with_a_head_of_its_own_becomes_a_model(tmp_path):
     files = publish(cfg.work_dir, tmp_path / 'm.pth', order='dataset')
     assert [f.name for f in files if f.suffix == '.pth'] == [
         'm_task_0.pth', 'm_task_1.pth', 'm_task_2.pth']
-    x = torch.randn(2, 1, 32, 32)
-    found = run_alone(CLASSIFY, files[0], dict(x=x), tmp_path)
+    images = torch.randint(0, 255, (2, 1, 32, 32), dtype=torch.uint8)
+    found = run_alone(CLASSIFY, files[0], dict(images=images), tmp_path)
     model = original(cfg, 2).model
-    logits = model.all_logits(x)
+    logits = model.all_logits(
+        model.data_preprocessor(dict(inputs=images))['inputs'])
     assert list(found['classes']) == list('134')
     assert torch.allclose(found['logits'], logits[:, [1, 0, 2]], atol=1e-4)
