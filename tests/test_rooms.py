@@ -15,7 +15,7 @@ LOADS_OPENMMLAB = {'compat', 'registry', 'structures', 'terminal'}
 OPENMMLAB = {'mmengine', 'mmseg', 'mmcv', 'mmpretrain'}
 ALL = {'selfpaced', 'scenario', 'consolidation', 'record', 'datasets',
        'models', 'evaluation', 'visualization', 'trackers', 'engine',
-       'problems', 'runtime', 'config'}
+       'problems', 'runtime', 'config', 'memory'}
 
 
 def table() -> dict[str, tuple[set, bool]]:
@@ -111,6 +111,8 @@ store.save(0, importances, dict(model.named_parameters()))
 penalty = mmseg_spwc.consolidation.PerStepForm()(store, {{0: 1.}}, dict)
 assert penalty.value(model.named_parameters()) == 0
 assert mmseg_spwc.scenario.get_scenario('voc', '15-1').num_steps == 6
+samples = [mmseg_spwc.memory.Sample('a', 0, {{1}})]
+assert mmseg_spwc.memory.remember([samples], 2, 'reservoir') == samples
 matrix = mmseg_spwc.evaluation.AccuracyMatrix([[.9], [.7, .8]])
 assert abs(matrix.forgetting() - .2) < 1e-6
 """

@@ -1,0 +1,10 @@
+"""What is remembered of earlier steps, and how it is mixed in."""
+from .drawing import drawing_probabilities
+from .mixing import epoch_order, epoch_size, replayed_in
+from .policies import POLICIES, Sample, remember
+from .replay import LABELS, Replay
+
+__all__ = [
+    'LABELS', 'POLICIES', 'Replay', 'Sample', 'drawing_probabilities',
+    'epoch_order', 'epoch_size', 'remember', 'replayed_in'
+]

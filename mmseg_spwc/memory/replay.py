@@ -1,0 +1,101 @@
+"""The option ``replay`` of a step's training data."""
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from mmseg_spwc.utils.options import check_options, is_number, is_positive
+
+from .policies import POLICIES, Sample, Steps, remember
+
+LABELS = ('stored', 'seen', 'current')
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Samples of earlier steps that train a step again.
+
+    Args:
+        size (int): The most samples that are kept, over all steps.
+        policy (str): ``'round_robin'`` (classes take turns), ``'balanced'``
+            (as many of every class) or ``'reservoir'`` (any sample alike).
+        labels (str): What is labelled on a replayed image to segment:
+            ``'stored'``, the classes of the step that it comes from;
+            ``'seen'``, all so far; or ``'current'``, those of the step that
+            replays it. An image to classify has one label anyway.
+        mix (str | dict): ``'append'``: once an epoch, among the others;
+            ``'half'`` of every batch, or ``dict(share=...)`` of it. An epoch
+            then still is one pass over the step's own samples.
+        seed (int): Of the choice.
+        duplicates (bool): Replay also what belongs to the step anyway, as an
+            image of ``overlapped`` may.
+    """
+    size: int
+    policy: str = 'round_robin'
+    labels: str = 'stored'
+    mix: str | Mapping = 'append'
+    seed: int = 0
+    duplicates: bool = False
+
+    def __post_init__(self) -> None:
+        check_options(type(self), vars(self), 'replay')
+        if not is_positive(self.size):
+            raise ValueError(f'replay.size is {self.size!r}: give a whole '
+                             'number above 0.')
+        if self.seed < 0:
+            raise ValueError(f'replay.seed is {self.seed}: give 0 or more.')
+        for name, known in (('policy', POLICIES), ('labels', LABELS)):
+            if getattr(self, name) not in known:
+                raise ValueError(f'replay.{name} is {getattr(self, name)!r}: '
+                                 f'it is one of {", ".join(known)}.')
+        if self.mix not in ('append', 'half') and not self._is_share():
+            raise ValueError(
+                f"replay.mix is {self.mix!r}: it is 'append', 'half' or "
+                'dict(share=...) with a number between 0 and 1.')
+
+    def _is_share(self) -> bool:
+        return isinstance(self.mix, Mapping) and set(self.mix) == {
+            'share'} and is_number(self.mix['share']) and \
+            0 < self.mix['share'] < 1
+
+    @classmethod
+    def of(cls, options: Mapping) -> 'Replay':
+        """Build it from the options of a config."""
+        unknown = sorted(set(options) - set(cls.__dataclass_fields__))
+        if unknown or 'size' not in options:
+            wrong = f'has no option {unknown[0]!r}' if unknown else \
+                'needs a size'
+            raise ValueError(f'replay {wrong}: its options are '
+                             f'{", ".join(cls.__dataclass_fields__)}.')
+        return cls(**options)
+
+    @property
+    def share(self) -> float | None:
+        """Share of every batch that is replayed; None without one."""
+        if self.mix == 'append':
+            return None
+        return .5 if self.mix == 'half' else float(self.mix['share'])
+
+    def choose(self, steps: Steps,
+               trained: Collection[str] = ()) -> list[Sample]:
+        """Return what is replayed.
+
+        Args:
+            steps: The samples of every step before.
+            trained: Names of the samples of the step itself.
+        """
+        kept = remember(steps, self.size, self.policy, self.seed)
+        return [s for s in kept if self.duplicates or s.name not in trained]
+
+    def shortages(self, kept: Iterable[Sample],
+                  classes: Iterable[int]) -> list[str]:
+        """Say what a memory lacks: samples, or ``classes`` that are known."""
+        kept = list(kept)
+        shown = Counter(c for sample in kept for c in sample.classes)
+        absent = [str(c) for c in classes if c not in shown]
+        said = []
+        if len(kept) < self.size:
+            said.append(f'there are {len(kept)} samples for a memory of '
+                        f'{self.size}')
+        if absent:
+            said.append(f'nothing replayed shows {", ".join(absent)}')
+        return said
