@@ -158,6 +158,8 @@ def _make_plain(content: dict) -> None:
                 part[key] = plain(part[key])
     for entry in content['steps']:
         entry['classes'] = [plain(name) for name in entry['classes']]
+        if entry.get('accepted'):
+            entry['accepted']['reason'] = plain(entry['accepted']['reason'])
 
 
 def _class_table(steps: list) -> list:

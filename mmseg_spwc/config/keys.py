@@ -17,6 +17,7 @@ Beside the keys of MMEngine's Runner a config of ours has these:
 ``keep_decoded``     gigabytes in which a step's decoded images are kept
 ``backbone_weights`` file or URL the backbone starts from at step 0
 ``start_from``       finished step-0 checkpoint that replaces step 0
+``accept``           how good a step must be to be shipped
 ``amp``              train in mixed precision, as ``--amp`` does
 ``verbose``          show MMEngine's own lines, as ``--verbose`` does
 ===================  ====================================================
@@ -38,11 +39,12 @@ from .values import check_single_values
 
 KEYS = ('scenario', 'method', 'schedule', 'self_paced', 'total_batch_size',
         'heldout', 'data_root', 'crop_size', 'cache_dir', 'keep_decoded',
-        'backbone_weights', 'start_from', 'verbose', 'amp')
+        'backbone_weights', 'start_from', 'verbose', 'amp', 'accept')
 INNER_KEYS = dict(
     method=('name', 'restart', 'run', *STAGES),
     schedule=STAGES,
     heldout=('ratio', 'seed'),
+    accept=('old_drop', 'new_min'),
     self_paced=('name', 'unit', 'background', 'update', 'on',
                 *(f.name for f in dataclasses.fields(SelfPacedWeights))))
 REQUIRED = ('scenario', 'method', 'model', 'train_dataloader',

@@ -43,6 +43,8 @@ SEED = Kind(lambda v: is_whole(v) and 0 <= v <= MOST_SEED,
             f'a whole number from 0 to {MOST_SEED}')
 SHARE = Kind(lambda v: is_number(v) and 0 <= v < 1,
              'a share from 0 to below 1')
+POINTS = or_none(Kind(lambda v: is_number(v) and 0 <= v <= 100,
+                      'points from 0 to 100'))
 # mmseg's own configs keep a tuple here
 CROP = or_none(Kind(lambda v: isinstance(v, (tuple, list)) or is_positive(v),
                     'the side of the crops, a whole number above 0'))
@@ -64,6 +66,8 @@ VALUES = {
     'crop_size': CROP,
     'heldout.ratio': SHARE,
     'heldout.seed': SEED,
+    'accept': or_none(DICT),
+    **dict.fromkeys(('accept.old_drop', 'accept.new_min'), POINTS),
     'self_paced.name': TEXT,
     'method.restart': or_none(FLAG),
     **dict.fromkeys(('model', 'model.backbone', 'model.data_preprocessor',

@@ -20,7 +20,7 @@ from mmseg_spwc.utils.own import seal
 PLACES = ('work_dir', 'resume', 'launcher', 'data_root',
           'cache_dir', 'keep_decoded', 'experiment_name', 'log_level',
           'env_cfg', 'visualizer', 'vis_backends', 'log_processor',
-          'start_from', 'verbose')
+          'start_from', 'verbose', 'accept')
 PACKAGES = ('mmseg_spwc', 'torch', 'torchvision', 'mmengine', 'mmcv',
             'mmcv-lite', 'mmsegmentation', 'mmpretrain', 'numpy')
 

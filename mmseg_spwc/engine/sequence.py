@@ -18,6 +18,7 @@ from mmseg_spwc.config.step import (
     steps_of,
 )
 from mmseg_spwc.errors import data_losses, input_errors
+from mmseg_spwc.evaluation import judge
 from mmseg_spwc.problems import problem_of
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import RUNNERS
@@ -177,6 +178,9 @@ class ContinualRunner:
             self_paced=plan.choices.get(step + 1),
             consolidation=info('consolidation', None),
             curves=loss_curves(runner.message_hub, runner.iter))
+        if self.cfg.get('accept'):
+            entry['accepted'] = judge([*record.steps, entry],
+                                      **self.cfg.accept)
         check_agreement(
             f'about step {step}', state=unwrap(runner.model).state_dict(),
             scores={k: v for k, v in entry.items() if k != 'curves'})

@@ -1,4 +1,5 @@
 """What a sequence achieved: accuracy matrix and parameter size."""
+from .acceptance import judge
 from .matrix import AccuracyMatrix
 from .parameter_size import (
     parameter_size_efficiency,
@@ -7,6 +8,6 @@ from .parameter_size import (
 )
 
 __all__ = [
-    'AccuracyMatrix', 'parameter_size_efficiency', 'resident_efficiency',
-    'stored_efficiency'
+    'AccuracyMatrix', 'judge', 'parameter_size_efficiency',
+    'resident_efficiency', 'stored_efficiency'
 ]

@@ -16,6 +16,9 @@ def step_report(record: Record, step: int) -> str:
     far, and as never learnt when it has not had more than five points.
     """
     lines = [step_line(record, step)]
+    accepted = record.step(step).get('accepted')
+    if accepted:
+        lines.append('  ' + accepted_line(accepted))
     old = _old_units(record, step)
     gone = sorted(((name, best, now) for name, best, now in old
                    if best - now > TOLERANCE), key=lambda u: u[2] - u[1])
@@ -37,6 +40,12 @@ def step_report(record: Record, step: int) -> str:
         lines.append('  spWC protects next: ' + (_some(
             [f'{name} {v:.2f}' for name, v in chosen]) or 'nothing'))
     return '\n'.join(lines)
+
+
+def accepted_line(accepted: dict) -> str:
+    """Whether a step may be shipped, and why not."""
+    verdict = 'accepted' if accepted['passed'] else 'not accepted'
+    return f'{verdict}: {accepted["reason"]}'
 
 
 def step_line(record: Record, step: int) -> str:

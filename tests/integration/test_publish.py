@@ -1,5 +1,6 @@
 """A published step is an ordinary model of mmseg or MMPretrain."""
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from mmseg_spwc.apis.publish import Deployed, publish
 from mmseg_spwc.apis.step_model import load_step_model
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.errors import CheckpointError, ConfigError
+from mmseg_spwc.evaluation import judge
 from mmseg_spwc.labels import VOID
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import DATASETS, MODELS
@@ -208,6 +210,32 @@ def test_onnx_computes_the_same(rcil_run, tmp_path):
 def test_onnx_of_a_classifier_computes_the_same(tmp_path):
     cfg = classifier(tmp_path / 'run', 'class')
     check_onnx(cfg, (2, 1, 32, 32), tmp_path / 'm.pth')
+
+
+def test_a_step_that_was_not_accepted_needs_force(rcil_run, tmp_path):
+    folder = tmp_path / 'run'
+    shutil.copytree(rcil_run.work_dir, folder)
+    record = Record.read(folder)
+    record.steps[1]['accepted'] = judge(record.steps[:2], old_drop=2.)
+    record.write(folder)
+    with pytest.raises(ConfigError, match='was not accepted .*background fell '
+                       '.*--force'):
+        publish(folder, tmp_path / 'm.pth', 1)
+    assert not (tmp_path / 'm.pth').exists()
+    assert publish(folder, tmp_path / 'm.pth', 1, force=True)
+    assert publish(folder, tmp_path / 'n.pth', 2)
+
+
+def test_a_run_says_after_every_step_whether_it_may_be_shipped(
+        tmp_path, capsys):
+    cfg = digits(tmp_path, **{'scenario.name': '2', 'train_cfg.max_epochs': 1})
+    cfg.accept = dict(old_drop=100., new_min=100.)
+    record = ContinualRunner(cfg).train()
+    for entry, line in zip(record.steps, [
+            line for line in capsys.readouterr().out.splitlines()
+            if 'accepted: ' in line], strict=True):
+        assert not entry['accepted']['passed']
+        assert line == f'  not accepted: {entry["accepted"]["reason"]}'
 
 
 def test_a_step_that_is_not_there_is_named(rcil_run, tmp_path):
