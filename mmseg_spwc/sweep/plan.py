@@ -16,6 +16,7 @@ from mmengine.registry import init_default_scope
 
 from mmseg_spwc.config.load import load_config
 from mmseg_spwc.config.preflight import check_start_files, plan_steps
+from mmseg_spwc.config.stages import TABLE
 from mmseg_spwc.config.step import step_config
 from mmseg_spwc.engine.open_record import PLACES, config_hash
 from mmseg_spwc.engine.sequence import ContinualRunner
@@ -221,10 +222,17 @@ def trial_config(trial: Trial, folder: Path) -> Config:
 
 
 def _keys(cfg: object, before: str = '') -> Iterator[str]:
-    """All dotted keys, the places in lists too."""
+    """All dotted keys, the places in lists too.
+
+    What a row of a table holds stands at the table's place.
+    """
     if isinstance(cfg, (list, tuple)):
         cfg = dict(enumerate(cfg))
     for key, value in cfg.items() if isinstance(cfg, Mapping) else ():
+        if key == TABLE:
+            for row in value.values():
+                yield from _keys(row, before)
+            continue
         yield f'{before}{key}'
         yield from _keys(value, f'{before}{key}.')
 

@@ -126,7 +126,7 @@ def _at_scale(given: Mapping, path: Path, scale: str | None) -> dict:
     """The sweep with what a scale changes, all scales checked."""
     scales = _dict(given, 'scales')
     for name in scales:
-        check_names(_dict(scales, name), KEYS[:-2], f'scales.{name}')
+        check_names(_dict(scales, name), KEYS[:-1], f'scales.{name}')
     given = {k: v for k, v in given.items() if k != 'scales'}
     if scale is None:
         return given
@@ -137,7 +137,10 @@ def _at_scale(given: Mapping, path: Path, scale: str | None) -> dict:
         k: dict(config=v) if isinstance(v, str) else v
         for k, v in _dict(given, 'methods').items()
     }
-    return _merged(given, scales[scale])
+    given = _merged(given, scales[scale])
+    given['methods'] = {  # a scale leaves one out with None
+        k: v for k, v in given['methods'].items() if v is not None}
+    return given
 
 
 def _merged(value: object, change: object) -> object:

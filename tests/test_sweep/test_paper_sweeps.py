@@ -44,3 +44,13 @@ def test_figures_of_the_table_of_classification(data):
         first = row['average_apa'][0] + 0.9 * row['average_acf'][0]
         assert first == pytest.approx(
             OTHERS.get((data, method), FIRST[data]), abs=0.1)
+
+
+def test_a_grid_varies_what_only_rows_of_a_table_hold(tmp_path):
+    sweep = read_sweep(ROOT / 'configs/sweeps/paper/voc_10_1_overlapped.py',
+                       'small_search')
+    found = {
+        trial_config(trial, tmp_path).method.later.model.losses.pod.factor
+        for trial in plan_trials(sweep) if trial.method.name == 'plop'
+    }
+    assert found == {0.003, 0.01, 0.03}

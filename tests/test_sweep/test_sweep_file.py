@@ -156,6 +156,13 @@ def test_without_a_scale_the_sweep_is_as_it_stands(sweep_file):
     assert (sweep.name, sweep.seeds, sweep.select) == ('mine', (0, 1), None)
 
 
+def test_a_scale_leaves_out_what_it_sets_to_none(sweep_file):
+    path = sweep_file(SCALED + "scales['one'] = dict(\n"
+                      '    methods=dict(b=None), paper=None)\n')
+    sweep = read_sweep(path, 'one')
+    assert [m.name for m in sweep.methods] == ['a'] and sweep.paper == {}
+
+
 def test_an_unknown_scale_is_told_with_those_there_are(sweep_file):
     with pytest.raises(ConfigError, match="no scale 'tiny': it has 'small'"):
         read_sweep(sweep_file(SCALED), 'tiny')
