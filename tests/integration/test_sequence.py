@@ -162,3 +162,16 @@ def test_images_in_memory_change_nothing(trained, tiny_config, workers):
     for ours, theirs in zip(
             record.steps, Record.read(trained).steps, strict=True):
         assert (ours['iou'], ours['kpi']) == (theirs['iou'], theirs['kpi'])
+
+
+def test_branches_are_kept_as_trained_for_a_step_that_goes_on_with_them(
+        tiny_config):
+    cfg = tiny_config(leaf='configs/demo/rcil_shapes-6-1.py', **{
+        'method.every.model.rc.init': 'carry', 'method.run': 'first',
+        'train_cfg.max_epochs': 1})
+    ContinualRunner(cfg).train()
+    content = load_step(f'{cfg.work_dir}/step_00/final.pth')
+    assert content['branches']
+    merged = content['state_dict']
+    assert any(not torch.equal(value, merged[name])
+               for name, value in content['branches'].items())

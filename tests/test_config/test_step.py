@@ -192,3 +192,11 @@ def test_penalties_leave_no_choice_of_losses(cfg, scenario):
             type='mmseg_spwc.ConsolidationHook'))))))
     with pytest.raises(ConfigError, match="on='both'.*penalties"):
         step_config(cfg, scenario, 1)
+
+
+def test_every_step_has_a_seed_of_its_own(cfg, scenario):
+    cfg.randomness = dict(seed=7)
+    for step in range(2):
+        out = step_config(cfg, scenario, step)
+        assert out.randomness.seed == 7 + step
+        assert out.train_dataloader.dataset.seed == 7 + step

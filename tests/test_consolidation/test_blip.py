@@ -114,6 +114,15 @@ def test_frozen_bits_are_never_lost(seed, exponent):
             assert torch.equal(state.anchor, params[name])
 
 
+def test_the_anchor_stays_where_the_task_has_ended():
+    _, blip, params = make()
+    blip.consolidate_(params, random_fisher(params, 1.))
+    ends = {n: p.detach().clone() for n, p in params.items()}
+    for param in params.values():
+        param.data += 1.
+    assert all(torch.equal(blip.states[n].anchor, e) for n, e in ends.items())
+
+
 def test_first_task_may_use_the_whole_range():
     _, blip, params = make()
     edge = {n: s.bound * .999 for n, s in blip.states.items()}

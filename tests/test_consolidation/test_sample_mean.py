@@ -5,6 +5,7 @@ from torch import nn
 
 from mmseg_spwc.consolidation import (
     ABSOLUTE,
+    FisherImportance,
     fisher_diagonal,
     importance_sum,
     mas_importance,
@@ -125,3 +126,21 @@ def test_half_precision_sums_in_single():
 def test_bad_input(kwargs, batches, error, message):
     with pytest.raises(error, match=message):
         fisher_diagonal(mlp(), batches, **kwargs)
+
+
+def test_labels_are_sampled_unless_others_are_asked_for():
+    model, inputs = mlp(), torch.randn(6, 5)
+    torch.manual_seed(3)
+    unasked = fisher_diagonal(model, [inputs])
+    torch.manual_seed(3)
+    assert_same(unasked, fisher_diagonal(model, [inputs], labels='sample'))
+    assert FisherImportance().labels == 'sample'
+
+
+def test_labels_are_cut_with_the_inputs():
+    model, inputs = mlp(), torch.randn(6, 5)
+    labels = torch.randint(4, (6, ))
+    some = fisher_diagonal(model, [(inputs, labels)], labels='empirical',
+                           n_samples=4)
+    assert_same(some, fisher_diagonal(
+        model, [(inputs[:4], labels[:4])], labels='empirical'))

@@ -45,3 +45,12 @@ def test_adam_and_proximal_updates_have_no_such_limit():
     sgd = torch.optim.SGD([nn.Parameter(torch.ones(1))], 1., momentum=.9)
     assert largest_safe_factor(penalty, sgd) < 1e-8
     assert largest_safe_factor(penalty, sgd, ProximalUpdate) == float('inf')
+
+
+def test_the_largest_rate_of_a_step_decides_not_that_of_a_warmup():
+    penalty = QuadraticPenalty()
+    penalty.add(1., dict(p=torch.ones(1)), dict(p=torch.zeros(1)))
+    sgd = torch.optim.SGD([nn.Parameter(torch.ones(1))], 0.5)
+    whole = largest_safe_factor(penalty, sgd)
+    sgd.param_groups[0].update(lr=0.005, initial_lr=0.5)
+    assert largest_safe_factor(penalty, sgd) == whole

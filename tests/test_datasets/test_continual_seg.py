@@ -1,6 +1,9 @@
 """One step, cut out of an mmseg dataset."""
+import random
+
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from mmseg_spwc.datasets import (
@@ -188,3 +191,12 @@ def test_colours_of_own_classes_can_be_told_apart(count):
         assert apart[~np.eye(count, dtype=bool)].min() > 60
     own = dict(classes=classes, palette=[[1, 2, 3]] * count)
     assert _own_colours(own, True) == own['palette']
+
+
+def test_reading_a_sample_draws_nothing_from_the_generators_in_use(make):
+    dataset = make(1)
+    torch.manual_seed(5), np.random.seed(5), random.seed(5)
+    expected = torch.rand(1), np.random.rand(), random.random()
+    torch.manual_seed(5), np.random.seed(5), random.seed(5)
+    dataset[0], dataset[(1, 3)]
+    assert (torch.rand(1), np.random.rand(), random.random()) == expected

@@ -166,6 +166,26 @@ def test_first_weights_are_blips(runner_of):
                        before['head.fc.linears.0.weight'])
 
 
+def test_a_resumed_step_keeps_its_weights(runner_of):
+    runner = runner_of(0)
+    before = state_of(runner)
+    runner.optim_wrapper = runner.build_optim_wrapper(runner.optim_wrapper)
+    hook = next(h for h in runner.hooks if isinstance(h, BitPreservingHook))
+    runner._train_loop = runner.build_train_loop(runner._train_loop)
+    runner.train_loop._iter = 3
+    hook.before_train(runner)
+    assert all(torch.equal(state_of(runner)[n], t) for n, t in before.items())
+
+
+def test_weights_from_elsewhere_come_into_the_range(runner_of, tmp_path):
+    runner = runner_of(0, **{'train_cfg.max_epochs': 1})
+    runner.train()
+    weight = runner.model.get_parameter('backbone.layers.2.weight')
+    weight.data[0, 0] = 100.
+    runner.call_hook('after_train')
+    assert weight.abs().max() <= BOUNDS['backbone.layers.2.weight']
+
+
 def test_missing_and_foreign_bits_are_explained(runner_of, tmp_path):
     def begin(runner):
         hook = next(

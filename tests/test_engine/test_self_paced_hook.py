@@ -118,12 +118,14 @@ def test_the_record_is_read_once_a_step(monkeypatch):
         self_paced_hook, 'problem_of', lambda scenario: SimpleNamespace(
             kpi=lambda *_: {'class': now}))
     runner = Listener([Taker('class')])
-    runner.val_loop = SimpleNamespace(run=dict)
+    runner.val_loop = SimpleNamespace(
+        run=lambda: runner.model.eval() and {})
     paced = hook(k=2, relative=True, update=dict(iters=1))
     paced.before_train(runner)
     first = runner.priority['psi']
     for _ in range(3):
         paced.after_train_iter(runner, 0)
+        assert runner.model.training  # scoring has switched it
     assert len(reads) == 1
     best = [max(x) for x in zip([*HISTORY[0], 0], HISTORY[1], now,
                                 strict=True)]

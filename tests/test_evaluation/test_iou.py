@@ -91,6 +91,12 @@ def test_group_means_with_and_without_background():
     assert group_means([0.9, 0.5], 2)['new'] is None
 
 
+def test_without_a_background_every_channel_is_a_class():
+    means = group_means([0.9, 0.5, 0.1], 2, background=False)
+    assert means['base_no_bg'] == means['base'] == pytest.approx(0.7)
+    assert means['all_no_bg'] == means['all'] == pytest.approx(0.5)
+
+
 def test_published_means_come_out():
     """RCIL's shipped 10-1 overlapped row: 34.13 overall, 50.3 and 16.4."""
     row = [61.6, 75.0, 32.3, 42.8, 44.9, 70.4, 72.0, 85.3, 56.8, 11.3, 0.3,

@@ -3,7 +3,12 @@ import pytest
 import torch
 from pixel_parts import draw, entropy_of
 
-from mmseg_spwc.models.pseudo_label import EntropyThresholds, pseudo_labels
+from mmseg_spwc.models.pseudo_label import (
+    EntropyThresholds,
+    PseudoLabeller,
+    pseudo_labels,
+)
+from mmseg_spwc.models.taps import OldPass
 
 
 @pytest.mark.parametrize('compat', [None, 'plop'])
@@ -55,3 +60,13 @@ def test_wrong_arguments():
         pseudo_labels(old_logits, labels, 4, torch.ones(6), confidence=.5)
     with pytest.raises(ValueError, match='expected old logits'):
         pseudo_labels(old_logits, labels, 3, confidence=.5)
+
+
+@pytest.mark.parametrize('adaptive', [True, False])
+def test_images_are_weighted_only_if_the_labels_are_adaptive(adaptive):
+    old_logits, labels = draw()
+    labeller = PseudoLabeller(confidence=.5, adaptive=adaptive)
+    got, share = labeller(OldPass(logits=old_logits), labels, 4)
+    expected = pseudo_labels(old_logits, labels, 4, confidence=.5)
+    assert torch.equal(got, expected[0])
+    assert torch.equal(share, expected[1]) if adaptive else share is None

@@ -104,6 +104,14 @@ def test_both_branches_train_at_the_first_step():
     assert net.stem[0].old.weight.grad.abs().sum() > 0
 
 
+def test_what_is_frozen_stays_frozen_at_the_first_step():
+    net = SharedNorm()
+    net.stem.requires_grad_(False)
+    add_branches(net, frozen=False)
+    assert not any(p.requires_grad for p in net.stem.parameters())
+    assert all(p.requires_grad for p in net.wide.parameters())
+
+
 def test_merge_gives_back_what_trains():
     net = add_branches(SharedNorm(), 'wide')
     net.stem.requires_grad_(False)

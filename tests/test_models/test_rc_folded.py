@@ -4,13 +4,19 @@ import copy
 import pytest
 import torch
 from rc_networks import NETWORKS, SharedNorm, network, randomise, run
+from torch import nn
 
 from mmseg_spwc.models.rc import (
     add_branches,
     export_branches,
     merge_branches,
 )
-from mmseg_spwc.models.rc_layers import FoldedConv, FoldedNorm
+from mmseg_spwc.models.rc_layers import (
+    DoubledConv,
+    FoldedConv,
+    FoldedNorm,
+    FusedNorm,
+)
 
 
 @pytest.fixture(params=NETWORKS)
@@ -80,3 +86,27 @@ def test_folded_branches_under_autocast():
     out.float().sum().backward()
     assert out.isfinite().all()
     assert net.wide[0].new.weight.grad.isfinite().all()
+
+
+def kinds(net):
+    return {type(m).__name__ for m in net.modules()
+            if isinstance(m, DoubledConv | FusedNorm)}
+
+
+def test_frozen_branches_are_folded_only_on_request():
+    assert kinds(add_branches(SharedNorm(), folded=False)) == {
+        'DoubledConv', 'FusedNorm'}
+
+
+def test_convolutions_of_another_kind_are_not_folded():
+    """They may compute something else than their kernel."""
+
+    class Scaled(nn.Conv2d):
+
+        def forward(self, x):
+            return 2 * super().forward(x)
+
+    net = SharedNorm()
+    net.wide[0] = Scaled(4, 2, 1)
+    add_branches(net, 'wide', folded=True)
+    assert kinds(net) == {'DoubledConv', 'FusedNorm'}

@@ -109,3 +109,23 @@ def test_without_a_teacher_nothing_is_known_of_the_background(said):
     runner = SimpleNamespace(message_hub=hub, iter=19)
     CollapseMonitorHook().after_train_iter(runner, 19)
     assert said == []
+
+
+def test_one_class_alone_is_no_collapse_where_the_labels_show_no_other(said):
+    hook = CollapseMonitorHook()
+    for _ in range(2):
+        hook.after_val_iter(None, 0, None, scored(
+            torch.zeros(1, 10, 10, dtype=torch.long),
+            torch.zeros(1, 10, 10, dtype=torch.long)))
+        hook.after_val_epoch(None)
+    assert said == []
+
+
+def test_every_pass_over_the_images_is_judged_alone(said):
+    hook = CollapseMonitorHook()
+    true = torch.arange(100).view(1, 10, 10) % 2
+    hook.after_val_iter(None, 0, None, scored(true, true))
+    hook.after_val_epoch(None)
+    hook.after_val_iter(None, 0, None, scored(torch.zeros_like(true), true))
+    hook.after_val_epoch(None)
+    assert len(said) == 1

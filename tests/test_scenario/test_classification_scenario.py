@@ -128,6 +128,13 @@ def test_permutations_are_seeded_on_their_own():
         make('domain').permutation(0, 50)
 
 
+def test_permutations_stay_what_they_were():
+    """A record's tasks are theirs: another order is another task."""
+    scenario = make('domain', permute=True, seed=7)
+    assert scenario.permutation(1, 8).tolist() == [6, 5, 1, 0, 4, 7, 2, 3]
+    assert scenario.permutation(2, 5).tolist() == [4, 0, 3, 1, 2]
+
+
 def test_hashes():
     ten, twenty = make(), make(steps=(SPLIT[0], (0, 4, 2, 5)))
     assert ten.hash != twenty.hash

@@ -163,6 +163,17 @@ def test_hold_out_ratio_and_seed():
             hold_out(index, scenario, ratio)
 
 
+def test_small_strata_keep_an_image_to_learn_from():
+    index = {'one': {0, 1}, 'a2': {0, 2}, 'b2': {0, 2},
+             **{f'{i}3': {0, 3} for i in range(5)}}
+    scenario = SegmentationScenario('toy', 'mine', 'overlapped',
+                                    ((1, 2), (3, )), 4)
+    held = hold_out(index, scenario, ratio=0.99)
+    taken = [sum(c in labels for n, labels in index.items() if n in held)
+             for c in (1, 2, 3)]
+    assert taken == [0, 1, 4]
+
+
 def test_scenarios_of_one_base_hold_out_the_same():
     rng = random.Random(0)
     index = {

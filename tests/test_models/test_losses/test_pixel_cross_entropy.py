@@ -39,3 +39,10 @@ def test_unit_weight_changes_no_bit():
     loss = PixelCrossEntropyLoss()
     assert loss(logits, labels) == loss(
         logits, labels, pixel_weight=torch.ones(2, 9, 9))
+
+
+def test_the_number_of_old_classes_plays_no_part(batch):
+    for options in (dict(), dict(ignore_background=True)):
+        loss = PixelCrossEntropyLoss(**options)
+        args = batch.logits, batch.labels
+        assert loss(*args, num_old=batch.num_old) == loss(*args)

@@ -11,7 +11,7 @@ from torch import nn
 from mmseg_spwc.models import pseudo_label, taps
 from mmseg_spwc.models.pseudo_label import PseudoLabeller
 from mmseg_spwc.models.segmentors.continual_encoder_decoder import labels_of
-from mmseg_spwc.models.taps import predicted
+from mmseg_spwc.models.taps import OldPass, predicted
 
 
 class Keeps(nn.Module):
@@ -289,3 +289,23 @@ def test_the_old_class_of_a_pixel_is_found_once_a_batch(
         monkeypatch.setattr(module, 'predicted', counted)
     student.loss(*batch())
     assert len(calls) == 1
+
+
+def test_labels_of_old_classes_are_weighted_by_what_the_old_model_sees(
+        tiny_config):
+    """As in joint training, or where data show old classes."""
+    student = build(tiny_config(), 1)
+    student.set_priorities([.1, .2, .3, .4, .5])
+    old = OldPass(logits=torch.eye(5)[[3, 2, 1, 0]].T[None, :, None])
+    given = torch.tensor([[[0, 4, 5, 255]]])
+    torch.testing.assert_close(student._weigh(given, old, None),
+                               torch.tensor([[[.4, .3, 1., 1.]]]))
+
+
+def test_in_a_new_domain_every_pixel_is_weighted_by_its_label(tiny_config):
+    student = build(tiny_config(), 1)
+    student.num_new = 0
+    student.set_priorities([.1, .2, .3, .4, .5])
+    given = torch.tensor([[[0, 4, 2, 255]]])
+    torch.testing.assert_close(student._weigh(given, OldPass(), None),
+                               torch.tensor([[[.1, .5, .3, 1.]]]))
