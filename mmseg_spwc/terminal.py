@@ -176,6 +176,12 @@ def time_left(seconds: float) -> str:
     return str(datetime.timedelta(seconds=int(seconds)))
 
 
+def _later(runner) -> int:
+    """Iterations of the steps after the one of a runner, if it knows."""
+    context = getattr(runner, 'context', None)
+    return context.later_iterations if context else 0
+
+
 @LOG_PROCESSORS.register_module()
 class SequenceLogProcessor(LogProcessor):
     """Says step, epoch and the time left for the whole sequence.
@@ -187,13 +193,7 @@ class SequenceLogProcessor(LogProcessor):
         step (int): Which step runs, from 0.
         place (str): Its place among the steps that run, as '1/5'.
         **kwargs: Those of MMEngine's ``LogProcessor``.
-
-    Attributes:
-        later_iters (int): Iterations of the steps after this one. They
-            depend on the data, so the sequence sets them.
     """
-
-    later_iters = 0
 
     def __init__(self, *args, step: int, place: str, **kwargs) -> None:
         super().__init__(*args, **kwargs)
@@ -208,7 +208,7 @@ class SequenceLogProcessor(LogProcessor):
                            mode: str) -> tuple:
         tag, line = super().get_log_after_iter(runner, batch_idx, mode)
         if mode == 'train':
-            left = runner.max_iters - runner.iter - 1 + self.later_iters
+            left = runner.max_iters - runner.iter - 1 + _later(runner)
             line = f'{self.title.capitalize()}  {line}  ' \
                 f'sequence eta: {time_left(left * tag.get("time", 0))}'
         return tag, line
@@ -238,7 +238,7 @@ class DisplayHook(Hook):
         if 'train/time' in scalars.log_scalars:
             pace = scalars.get_scalar('train/time').mean(self.smoothing)
             note.append(f'{time_left(pace * left)} left')
-            left += getattr(processor, 'later_iters', 0)
+            left += _later(runner)
             whole = f'{time_left(pace * left)} left'
         place, places = getattr(processor, 'place', '1/1').split('/')
         display().sequence(f'sequence {whole}', (int(place), int(places)))

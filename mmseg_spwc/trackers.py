@@ -19,7 +19,6 @@ from mmengine.visualization.vis_backend import (
     force_init_env,
 )
 
-from mmseg_spwc.record import FILE_NAME, Record
 from mmseg_spwc.registry import VISBACKENDS
 from mmseg_spwc.utils.files import write_text
 
@@ -37,7 +36,7 @@ class SequenceVisBackend(BaseVisBackend):
 
     MMEngine's Runner counts every step from 0 and logs it to a folder of its
     own. Here all steps write to ``work_dir/sequence``, and the iterations of
-    finished steps, which the record tells, are added. The scalar
+    finished steps are added (:meth:`go_on`). The scalar
     ``sequence/step`` is a staircase that shows where steps begin. ::
 
         visualizer = dict(vis_backends=[
@@ -53,13 +52,15 @@ class SequenceVisBackend(BaseVisBackend):
 
     def __init__(self, save_dir: str, backend: dict) -> None:
         super().__init__(save_dir)
-        step = Path(save_dir).parents[1]
-        self.step = int(step.name.removeprefix('step_'))
-        self.offset = _finished_iterations(step.parent, self.step)
-        self.newest = 0
+        self.step = self.offset = self.newest = 0
         kind = ONE_RUN.get(backend['type'], backend['type'])
         self.backend = VISBACKENDS.build(dict(
-            backend, type=kind, save_dir=str(step.parent / FOLDER)))
+            backend, type=kind,
+            save_dir=str(Path(save_dir).parents[2] / FOLDER)))
+
+    def go_on(self, step: int, iterations: int) -> None:
+        """Take a place in the sequence, after so many iterations."""
+        self.step, self.offset = step, iterations
 
     def _init_env(self) -> None:
         self.backend._init_env()
@@ -98,14 +99,6 @@ class SequenceVisBackend(BaseVisBackend):
         hub = MessageHub.get_current_instance()
         self.newest = max(self.newest, step, hub.get_info('iter', 0))
         return self.offset + self.newest
-
-
-def _finished_iterations(work_dir: Path, step: int) -> int:
-    if not (work_dir / FILE_NAME).exists():
-        return 0
-    curves = [entry.get('curves') or {} for entry in Record.read(
-        work_dir).steps if entry['step'] < step]
-    return sum([0, *c.get('iterations', [])][-1] for c in curves)
 
 
 @VISBACKENDS.register_module()

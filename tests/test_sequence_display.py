@@ -15,8 +15,9 @@ def test_time_left_counts_later_steps(monkeypatch, later, left):
     monkeypatch.setattr(LogProcessor, 'get_log_after_iter', lambda *_: (
         dict(time=2.), 'Epoch(train) [1][4/10]'))
     processor = SequenceLogProcessor(step=3, place='1/5')
-    processor.later_iters = later
-    runner = SimpleNamespace(max_iters=10, iter=3)
+    runner = SimpleNamespace(
+        max_iters=10, iter=3,
+        context=SimpleNamespace(later_iterations=later))
     assert processor.get_log_after_iter(runner, 3, 'train')[1] == (
         f'Step 3 (1/5)  Epoch(train) [1][4/10]  sequence eta: {left}')
     assert processor.get_log_after_iter(runner, 3, 'val')[1] == (
@@ -29,8 +30,8 @@ def test_display_hook_tells_loss_and_time_left_of_step_and_sequence():
     hub.update_scalar('train/time', 2.)
     runner = SimpleNamespace(
         iter=9, max_iters=40, message_hub=hub, val_dataloader=range(3),
-        log_processor=SimpleNamespace(
-            title='step 1 (2/5)', place='2/5', later_iters=30))
+        context=SimpleNamespace(later_iterations=30),
+        log_processor=SimpleNamespace(title='step 1 (2/5)', place='2/5'))
     hook = DisplayHook()
     with shown(False, Console(file=out, width=120)) as display:
         display.pause = 0.

@@ -39,8 +39,8 @@ BY_PARAMETER = ('constructor', 'paramwise_cfg')
 LOADERS = ('train_dataloader', 'test_dataloader', 'val_dataloader')
 # what MMEngine takes out of their configs before it builds them
 TAKEN_OUT = ('num_batch_per_epoch', 'disable_subprocess_warning')
-# arguments of the self-paced hook that are not options of the choice
-PLACE = ('type', 'step', 'scenario', 'record', 'update')
+# of the self-paced hook, but not options of the choice
+PLACE = ('type', 'update')
 
 
 @dataclasses.dataclass(frozen=True)

@@ -93,7 +93,7 @@ def step_config(cfg: Config,
     _set_runtime(out, cfg, step, seed)
     out.hooks = dict(transition=_transition(cfg, step, stage))
     if cfg.get('self_paced') and stage == 'later':
-        out.hooks['self_paced'] = _self_paced(cfg, scenario, step)
+        out.hooks['self_paced'] = _self_paced(cfg)
     for name in GROUPS:
         for place, change in overrides(cfg, name, scenario, step).items():
             for key in change.keys() & {*OF_THE_RUN}:
@@ -105,7 +105,8 @@ def step_config(cfg: Config,
         _use_mixed_precision(out.optim_wrapper)
     check_single_values(out)
     if out.hooks.get('self_paced'):
-        _set_priorities(out, cfg.self_paced.get('on'))
+        _set_priorities(out, scenario, cfg.self_paced.get('on'))
+    _set_teacher(out)
     _finish(out)
     _set_progress(out, steps_of(cfg, scenario), step)
     if world_size > 1:
@@ -181,23 +182,17 @@ def _transition(cfg: Config, step: int, stage: str) -> dict:
     return hook
 
 
-def _self_paced(cfg: Config, scenario: Scenario, step: int) -> dict:
+def _self_paced(cfg: Config) -> dict:
     options = cfg.self_paced.to_dict()
     for key in ('name', 'on'):
         options.pop(key, None)
-    return dict(
-        type=SELF_PACED,
-        step=step,
-        scenario=scenario.to_dict(),
-        record=f'{cfg.work_dir}/record.json',
-        **options)
+    return dict(type=SELF_PACED, **options)
 
 
-def _set_priorities(out: Config, on: str | None) -> None:
+def _set_priorities(out: Config, scenario: Scenario, on: str | None) -> None:
     """Find who takes spWC's weights, of which unit, and for which losses."""
-    kinds = [HOOKS.get(hook['type']) for hook in out.hooks.values() if hook]
     model = MODELS.get(out.model.type)
-    takers = priority_takers(kinds, model)
+    takers = priority_takers(_kinds(out), model)
     if not takers:
         raise ConfigError(
             'self_paced weights the penalties of earlier tasks, but the '
@@ -205,6 +200,7 @@ def _set_priorities(out: Config, on: str | None) -> None:
             'or take self_paced out.')
     hook = out.hooks.self_paced
     hook.unit = hook.get('unit') or taken_unit(takers[0])
+    _check_unit(hook, scenario)
     if on is not None and takers != [model]:
         raise ConfigError(
             f'self_paced.on={on!r} chooses among the losses of pixels, but '
@@ -212,6 +208,37 @@ def _set_priorities(out: Config, on: str | None) -> None:
             'leave it out.')
     if on is not None:
         out.model.priority_on = on
+
+
+def _check_unit(hook: Mapping, scenario: Scenario) -> None:
+    if hook.unit == 'class' and scenario.problem == 'classification':
+        raise ConfigError('Tasks are scored as a whole: set '
+                          "self_paced.unit='step' or leave it out.")
+    if hook.get('background') == 'keep' and (
+            hook.unit == 'step' or not scenario.has_background):
+        raise ConfigError(
+            "self_paced.background='keep' needs unit='class' and a "
+            f'scenario with a background; here the unit is {hook.unit!r} '
+            f'and the scenario {scenario.dataset} has '
+            f"{'one' if scenario.has_background else 'none'}.")
+
+
+def _kinds(out: Config) -> list:
+    """The classes of a step's own hooks."""
+    kinds = (hook.get('type') for hook in out.hooks.values() if hook)
+    return [HOOKS.get(kind) if isinstance(kind, str) else kind
+            for kind in kinds]
+
+
+def _set_teacher(out: Config) -> None:
+    """Ask for a teacher that no loss asks for."""
+    model = MODELS.get(out.model.type)
+    weighed = out.hooks.get('self_paced') and \
+        priority_takers(_kinds(out), model) == [model]
+    transition = out.hooks.get('transition') or {}
+    if transition.get('previous') and (weighed or any(
+            getattr(kind, 'needs_teacher', False) for kind in _kinds(out))):
+        transition.teacher = True
 
 
 def checkpoint_path(work_dir: str, step: int) -> str:

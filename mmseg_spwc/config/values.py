@@ -3,6 +3,7 @@
 MMEngine and torch would refuse most of them as well, but in a traceback, and
 some only when the step that uses them begins.
 """
+import re
 from collections.abc import Iterator, Mapping
 from os import PathLike
 
@@ -31,6 +32,13 @@ LEVELS = ('DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL')
 def or_none(kind: Kind) -> Kind:
     """The same kind of value, or None."""
     return Kind(lambda v: v is None or kind.fits(v), kind.words)
+
+
+def _is_pattern(value: object) -> bool:
+    try:
+        return isinstance(value, str) and bool(re.compile(value))
+    except re.error:
+        return False
 
 
 def _are_dicts(value: object) -> bool:
@@ -79,6 +87,9 @@ VALUES = {
     **dict.fromkeys(('runner_type', 'default_scope'), TEXT),
     'randomness': or_none(DICT),
     'randomness.seed': or_none(SEED),
+    'model_wrapper_cfg': or_none(DICT),
+    'model_wrapper_cfg.units': or_none(
+        Kind(_is_pattern, 'a regular expression')),
     'log_level': LEVEL,
     'log_processor': or_none(DICT),
     'log_processor.window_size': WHOLE,

@@ -35,7 +35,6 @@ from mmseg_spwc.runtime.lock import run_lock
 from mmseg_spwc.runtime.memory import (
     free_memory,
     frozen_heap,
-    keep_memory,
     peak_memory,
 )
 from mmseg_spwc.runtime.preemption import stop_requests
@@ -48,6 +47,7 @@ from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 from mmseg_spwc.visualization.step_report import step_report
 from mmseg_spwc.visualization.tables import final_table
 
+from .context import StepContext
 from .histories import loss_curves
 from .open_record import open_record
 from .step_runner import StepRunner
@@ -150,7 +150,7 @@ class ContinualRunner:
         cfg = step_config(self.cfg, self.scenario, stamp.step,
                           get_world_size())
         cfg.work_dir = f'{self.work_dir}/test_step_{stamp.step:02d}'
-        runner = _build(cfg)
+        runner = StepRunner.of(cfg)
         _load(runner, content['state_dict'], checkpoint)
         return self._score(runner, stamp.step)
 
@@ -160,29 +160,29 @@ class ContinualRunner:
         return dict(entry, parameters=parameters)
 
     def _run_step(self, record: Record, plan: Plan, step: int) -> None:
+        """From the boundary before a step to the one after it."""
         begin = time.monotonic()
+        context = StepContext(step, self.scenario, self.work_dir, record,
+                              plan.later_iterations(step))
         cfg = plan.configs[step]
         cfg.load_from = find_resume_point(cfg.work_dir)
         cfg.resume = cfg.load_from is not None
-        runner = _build(cfg)
-        runner.log_processor.later_iters = plan.later_iterations(step)
+        runner = StepRunner.of(cfg, context)
         branches = self._train(runner, step)
         path = self._save(runner, step, branches)
-        _load(runner, load_step(path)['state_dict'], path)
-        info = runner.message_hub.get_info
         entry = dict(
             self._score(runner, step),
             images=plan.images[step],
             checkpoint=str(Path(path).relative_to(self.work_dir)),
-            priority=info('priority', None),
+            priority=context.entry.get('priority'),
             self_paced=plan.choices.get(step + 1),
-            consolidation=info('consolidation', None),
+            consolidation=context.entry.get('consolidation'),
             curves=loss_curves(runner.message_hub, runner.iter))
         if self.cfg.get('accept'):
             entry['accepted'] = judge([*record.steps, entry],
                                       **self.cfg.accept)
         check_agreement(
-            f'about step {step}', state=unwrap(runner.model).state_dict(),
+            f'about step {step}',
             scores={k: v for k, v in entry.items() if k != 'curves'})
         entry['cost'] = dict(
             wall_time=time.monotonic() - begin, peak_memory=peak_memory())
@@ -191,7 +191,7 @@ class ContinualRunner:
         from_first_rank(record.write, self.work_dir)
         say(step_report(record, step))
         runner.release()
-        del runner, info
+        del runner, context
         free_memory()
 
     def _train(self, runner: Runner, step: int) -> dict | None:
@@ -216,7 +216,7 @@ class ContinualRunner:
 
     def _save(self, runner: Runner, step: int,
               branches: dict | None) -> str:
-        """Fold the network to its plain form, and write it."""
+        """Fold the network to its plain form, write it, and read it back."""
         network = unwrap(runner.model)
         check_agreement(f'after training step {step}',
                         weights=dict(network.named_parameters()))
@@ -227,18 +227,14 @@ class ContinualRunner:
             lambda: save_step(
                 path, network.state_dict(),
                 Stamp.of(self.scenario, step, self.method), meta, branches))
+        load_weights(network, load_step(path)['state_dict'], path)
         return path
 
 
-def _build(cfg: Config) -> StepRunner:
-    keep_memory()
-    with input_errors('config'):
-        return StepRunner.from_cfg(cfg)
-
-
 def _load(runner: Runner, state: dict, path: str) -> None:
-    unwrap(runner.model).to_plain()
-    load_weights(unwrap(runner.model), state, path)
+    network = unwrap(runner.model)
+    network.to_plain()
+    load_weights(network, state, path)
 
 
 def _plain_meta(runner: Runner) -> dict:

@@ -5,20 +5,45 @@ import io
 import logging
 from collections.abc import Mapping
 
+from mmengine.config import Config
 from mmengine.logging import MessageHub, MMLogger
 from mmengine.registry import VISUALIZERS
 from mmengine.runner import Runner
 from mmengine.visualization import Visualizer
 from torch import nn
 
+from mmseg_spwc.errors import input_errors
 from mmseg_spwc.runtime.checkpoint import tensors_only
+from mmseg_spwc.runtime.memory import keep_memory
 from mmseg_spwc.terminal import quieten
+from mmseg_spwc.trackers import SequenceVisBackend
 
+from .context import StepContext
 from .histories import with_growing_histories
 
 
 class StepRunner(Runner):
-    """A ``Runner`` that leaves a quiet terminal alone, and nothing behind."""
+    """A ``Runner`` that leaves a quiet terminal alone, and nothing behind.
+
+    Attributes:
+        context (StepContext, optional): What its hooks read, see
+            :func:`~mmseg_spwc.engine.context.context_of`.
+    """
+
+    context: StepContext | None = None
+
+    @classmethod
+    def of(cls, cfg: Config, context: StepContext | None = None
+           ) -> 'StepRunner':
+        """Build the runner of a step."""
+        keep_memory()
+        with input_errors('config'):
+            runner = cls.from_cfg(cfg)
+        runner.context = context
+        for backend in runner.visualizer._vis_backends.values():
+            if context and isinstance(backend, SequenceVisBackend):
+                backend.go_on(context.step, context.iterations_before)
+        return runner
 
     def build_logger(self, *args, **kwargs) -> MMLogger:
         logger = super().build_logger(*args, **kwargs)

@@ -203,6 +203,7 @@ OPTIONS = [
         ('param_schedular=[]', "did you mean 'param_scheduler'"),
         ('train_dataloader.drop_last=0', 'drop_last is 0: give True or F'),
         ('train_dataloader.prefetch_factor=0', 'prefetch_factor is 0: give'),
+        ('model_wrapper_cfg.units=(', r'units is .\(.: give a regular exp'),
         ('train_dataloader.num_workers=1000000000',
          'num_workers is 1000000000: .*at most')),
     *options(

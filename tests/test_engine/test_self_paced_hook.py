@@ -5,8 +5,12 @@ import pytest
 import torch
 
 from mmseg_spwc.config.preflight import choice_of
+from mmseg_spwc.config.step import scenario_of, step_config
+from mmseg_spwc.engine.context import StepContext
 from mmseg_spwc.engine.hooks import SelfPacedHook, self_paced_hook
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.registry import HOOKS, MODELS
+from mmseg_spwc.scenario import build_scenario
 from mmseg_spwc.selfpaced import (
     SelfPacedChoice,
     priority_takers,
@@ -14,14 +18,13 @@ from mmseg_spwc.selfpaced import (
     taken_unit,
 )
 
-SCENARIO = dict(
-    dataset='mine', num_classes=6, steps=[[1, 2], [3], [4, 5]], name='m')
+SCENARIO = build_scenario(dict(
+    dataset='mine', num_classes=6, steps=[[1, 2], [3], [4, 5]], name='m'))
 HISTORY = [[.9, .4, .8], [.98, .5, .8, .6]]  # background first
 
 
-def hook(step=2, unit='class', **options):
-    options = options or dict(rule='spwc', k=2)
-    return SelfPacedHook(step, SCENARIO, 'none/record.json', unit, **options)
+def hook(unit='class', **options):
+    return SelfPacedHook(unit, **options or dict(rule='spwc', k=2))
 
 
 def apply(hook, runner, history):
@@ -70,13 +73,16 @@ class Listener:
         self.hooks, self.iter = list(hooks), 0
         self.model = model or Taker('class')
         self.message_hub, self.visualizer = self._Part(), self._Part()
+        self.context = StepContext(
+            2, SCENARIO, 'nowhere', SimpleNamespace(step=lambda s: dict(
+                kpi=dict(**{'class': HISTORY[s]}))))
         names = 'background', 'boat', 'car', 'cat', 'dog', 'cow'
         self.train_dataloader = SimpleNamespace(
             dataset=SimpleNamespace(metainfo=dict(classes=names)))
 
     @property
     def priority(self):
-        return self.message_hub.info['priority']
+        return self.context.entry['priority']
 
 
 def test_the_model_gets_the_weights_of_its_classes():
@@ -104,16 +110,8 @@ def test_penalties_come_first_and_get_the_means_of_their_steps():
     assert not hasattr(model, 'v')
 
 
-def test_the_record_is_read_once_a_step(monkeypatch):
-    """However often the weights are renewed, its history is the same."""
-    reads, now = [], [.9, .5, .1, .7]
-
-    def read(path):
-        reads.append(path)
-        return SimpleNamespace(step=lambda s: dict(
-            kpi=dict(**{'class': HISTORY[s]})))
-
-    monkeypatch.setattr(self_paced_hook.Record, 'read', read)
+def test_renewed_weights_go_by_the_scores_of_now(monkeypatch):
+    now = [.9, .5, .1, .7]
     monkeypatch.setattr(
         self_paced_hook, 'problem_of', lambda scenario: SimpleNamespace(
             kpi=lambda *_: {'class': now}))
@@ -126,7 +124,6 @@ def test_the_record_is_read_once_a_step(monkeypatch):
     for _ in range(3):
         paced.after_train_iter(runner, 0)
         assert runner.model.training  # scoring has switched it
-    assert len(reads) == 1
     best = [max(x) for x in zip([*HISTORY[0], 0], HISTORY[1], now,
                                 strict=True)]
     assert runner.priority['psi'] == pytest.approx(
@@ -164,24 +161,25 @@ def test_the_record_learns_how_a_step_will_decide():
     from mmengine.config import Config
     options = dict(unit='class', rule='linear', mu=float('inf'),
                    background='keep')
-    made = dict(options, type='mmseg_spwc.SelfPacedHook', step=1,
-                scenario=SCENARIO, record='r', update=dict(iters=3))
+    made = dict(options, type='mmseg_spwc.SelfPacedHook',
+                update=dict(iters=3))
     told = choice_of(Config(dict(custom_hooks=[dict(type='A'), made])))
     del made['type']
     assert SelfPacedChoice.from_dict(told) == SelfPacedHook(**made).choice
     assert choice_of(Config(dict(custom_hooks=[dict(type='A')]))) is None
 
 
-@pytest.mark.parametrize('options, scenario, missing', [
-    (dict(unit='step'), SCENARIO, "unit is 'step'"),
-    (dict(unit='class'),
-     dict(dataset='cityscapes_domain', name='1-1'), 'has none'),
+@pytest.mark.parametrize('unit, scenario, missing', [
+    ('step', None, "unit is 'step'"),
+    ('class', dict(dataset='cityscapes_domain', name='1-1'), 'has none'),
 ])
-def test_background_is_kept_only_where_there_is_one(options, scenario,
-                                                    missing):
-    with pytest.raises(ValueError, match=missing):
-        SelfPacedHook(1, scenario, 'none/record.json', k=2,
-                      background='keep', **options)
+def test_background_is_kept_only_where_there_is_one(tiny_config, unit,
+                                                    scenario, missing):
+    cfg = tiny_config()
+    cfg.scenario = scenario or cfg.scenario
+    cfg.self_paced = dict(k=2, background='keep', unit=unit)
+    with pytest.raises(ConfigError, match=missing):
+        step_config(cfg, scenario_of(cfg), 1)
 
 
 @pytest.mark.parametrize('options, message', [

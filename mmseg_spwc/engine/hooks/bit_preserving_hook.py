@@ -17,9 +17,9 @@ from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 from mmseg_spwc.utils.files import write_safetensors
 
+from ..context import context_of
 from ..optim import consolidated
 from ..step_data import check_samples, measure, trained_params
-from .step_transition_hook import step_of
 
 
 @HOOKS.register_module()
@@ -64,7 +64,8 @@ class BitPreservingHook(Hook):
 
     def before_train(self, runner) -> None:
         params = self._begin(runner)
-        if step_of(runner) == 0 and runner.iter == 0 and self.initialise:
+        begins = context_of(runner).step == 0 and runner.iter == 0
+        if begins and self.initialise:
             self.bits.initialise_(params)
             for param in params.values():
                 broadcast(param.data)
@@ -80,7 +81,7 @@ class BitPreservingHook(Hook):
     def after_train(self, runner) -> None:
         """Give out bits and round; a repetition gives the same."""
         params = self._begin(runner)
-        step = step_of(runner)
+        step = context_of(runner).step
         self.bits.project_(params)  # weights of start_from may lie outside
         fisher = measure(self.fisher, runner, unwrap(runner.model), params,
                          step, self.n_samples)
@@ -94,7 +95,7 @@ class BitPreservingHook(Hook):
         """Take up the bits as the step before left them."""
         params = trained_params(unwrap(runner.model), self.exclude)
         self.bits = BLIP(params, self.prior, self.max_bits)
-        step = step_of(runner)
+        step = context_of(runner).step
         if step > 0:
             device = next(iter(params.values())).device
             path = _path(runner, step - 1)
@@ -105,7 +106,7 @@ class BitPreservingHook(Hook):
 
 
 def _path(runner, step: int) -> Path:
-    folder = Path(runner.work_dir).parent / FOLDER
+    folder = context_of(runner).work_dir / FOLDER
     return folder / f'bits_{step:02d}.safetensors'
 
 

@@ -3,7 +3,6 @@ import math
 from collections.abc import Sequence
 from functools import partial
 from numbers import Real
-from pathlib import Path
 
 import torch
 from mmengine.hooks import Hook, LoggerHook
@@ -31,9 +30,9 @@ from mmseg_spwc.runtime.agreement import check_agreement
 from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 from mmseg_spwc.utils.files import write_safetensors
 
+from ..context import context_of
 from ..optim import Consolidated, consolidated
 from ..step_data import check_samples, measure, trained_params
-from .step_transition_hook import step_of
 
 KEY = 'mmseg_spwc_consolidation'
 
@@ -79,7 +78,6 @@ class ConsolidationHook(Hook):
         n_samples (int, optional): Measure on this many images at most.
         exclude (Sequence[str]): Leave out parameters whose name contains one
             of these.
-        step (int, optional): The step. Defaults to the transition hook's.
         store (str, optional): Where the tensors are kept. Defaults to
             ``consolidation`` beside the folders of the steps.
         importance_dtype (str): ``'bfloat16'`` stores importances in half
@@ -98,7 +96,6 @@ class ConsolidationHook(Hook):
                  update: str | dict = 'gradient',
                  n_samples: int | None = None,
                  exclude: Sequence[str] = (),
-                 step: int | None = None,
                  store: str | None = None,
                  importance_dtype: str = 'float32') -> None:
         if not isinstance(strength, Real) or not 0 <= strength < math.inf:
@@ -112,7 +109,7 @@ class ConsolidationHook(Hook):
         self.half = half
         self.n_samples = n_samples
         self.exclude = tuple(exclude)
-        self.step = step
+        self.step = 0
         self.store = StepStore(
             store or FOLDER, importance_dtype,
             write=partial(from_first_rank, write_safetensors))
@@ -180,13 +177,13 @@ class ConsolidationHook(Hook):
         check_agreement(f'about the importances of step {self.step}',
                         importances=importances)
         self.store.save(self.step, importances, params)
-        runner.message_hub.update_info('consolidation', self._kept())
+        context_of(runner).entry['consolidation'] = self._kept()
 
     def _find_place(self, runner) -> None:
-        if self.step is None:
-            self.step = step_of(runner)
+        context = context_of(runner)
+        self.step = context.step
         if not self._has_place:
-            self.store.directory = Path(runner.work_dir).parent / FOLDER
+            self.store.directory = context.work_dir / FOLDER
 
     def _params(self) -> dict[str, Tensor]:
         return trained_params(self._model, self.exclude)

@@ -26,8 +26,8 @@ from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 from mmseg_spwc.utils.files import write_tensors
 from mmseg_spwc.utils.random_state import seeded
 
+from ..context import StepContext, context_of
 from ..step_data import once_through
-from .step_transition_hook import transition_of
 
 FILE_NAME = 'feature_memory.pth'
 
@@ -107,6 +107,7 @@ class FeatureReplayHook(Hook):
     # before what measures or stores the weights of the finished step
     priority = 'ABOVE_NORMAL'
     trains_first_step = False  # it only collects when step 0 is done
+    needs_teacher = True
 
     def __init__(self,
                  memory_size: int = 1000,
@@ -124,22 +125,22 @@ class FeatureReplayHook(Hook):
 
     def before_train(self, runner) -> None:
         """Find out before the training whether it can be finished."""
-        step = transition_of(runner).step
+        context = context_of(runner)
+        step = context.step
         if unwrap(runner.model).channels[-1] == 0:
             raise ConfigError('Feature replay needs steps that add classes; '
                               f'step {step} of this scenario adds none.')
         if step > 0:
-            self.memory = read_memory(_path_before(runner, step),
+            self.memory = read_memory(_path_before(context),
                                       self.memory_size)
 
     def after_train(self, runner) -> None:
         student = unwrap(runner.model)
-        transition = transition_of(runner)
+        step = context_of(runner).step
         training = student.training
         student.eval()
-        with seeded(runner.seed or 0, transition.step):
-            if transition.step > 0:
-                transition.ensure_teacher(runner)
+        with seeded(runner.seed or 0, step):
+            if step > 0:
                 self._replay(student, runner.train_dataloader)
             self._collect(student, runner.train_dataloader)
         student.train(training)
@@ -190,8 +191,8 @@ def read_memory(path: Path, size: int) -> FeatureMemory:
     return memory
 
 
-def _path_before(runner, step: int) -> Path:
-    return Path(runner.work_dir).parent / f'step_{step - 1:02d}' / FILE_NAME
+def _path_before(context: StepContext) -> Path:
+    return context.work_dir / f'step_{context.step - 1:02d}' / FILE_NAME
 
 
 def collect(student: nn.Module, loader: DataLoader, classes: Sequence[int],

@@ -1,7 +1,6 @@
 """spWC: hold on to what the model does worst."""
 import math
 from collections.abc import Mapping
-from pathlib import Path
 
 import torch
 from mmengine.hooks import Hook
@@ -9,9 +8,7 @@ from mmengine.logging import print_log
 
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.problems import problem_of
-from mmseg_spwc.record import Record
 from mmseg_spwc.registry import HOOKS
-from mmseg_spwc.scenario import build_scenario
 from mmseg_spwc.selfpaced import (
     PriorityWeights,
     SelfPacedChoice,
@@ -22,7 +19,7 @@ from mmseg_spwc.selfpaced import (
 from mmseg_spwc.utils.distributed import unwrap
 from mmseg_spwc.utils.options import is_positive
 
-from .step_transition_hook import transition_of
+from ..context import StepContext, context_of
 
 SCORES = 'self_paced_scores'
 
@@ -39,9 +36,6 @@ class SelfPacedHook(Hook):
     method has none, the model, for the pixels of the old classes.
 
     Args:
-        step (int): The step.
-        scenario (dict): See :func:`mmseg_spwc.scenario.build_scenario`.
-        record (str): The run's record.
         unit (str): ``'class'``, background included, or ``'step'``. A config
             may leave it out; the taker's own unit is then written here.
             Tasks of classification are scored by step only.
@@ -61,40 +55,20 @@ class SelfPacedHook(Hook):
     known_as = 'self_paced'  # where a config has its options
 
     def __init__(self,
-                 step: int,
-                 scenario: dict,
-                 record: str,
                  unit: str,
                  background: str = 'unit',
                  update: str | dict = 'step',
                  **options) -> None:
-        self.step = step
-        self.scenario = build_scenario(scenario)
-        self.record = Path(record)
         self.update = _interval(update)
         self.choice = SelfPacedChoice.from_dict(
             dict(options, unit=unit, background=background))
         self._history: list = []  # scores after every earlier step
-        if unit == 'class' and self.scenario.problem == 'classification':
-            raise ValueError('Tasks are scored as a whole: set '
-                             "self_paced.unit='step' or leave it out.")
-        if background == 'keep' and (
-                unit == 'step' or not self.scenario.has_background):
-            raise ConfigError(
-                "self_paced.background='keep' needs unit='class' and a "
-                f'scenario with a background; here the unit is {unit!r} '
-                f'and the scenario {self.scenario.dataset} has '
-                f"{'one' if self.scenario.has_background else 'none'}.")
 
     def before_train(self, runner) -> None:
-        model = unwrap(runner.model)
-        if model in priority_takers(runner.hooks, model):
-            # it tells which pixels are of which old class
-            transition_of(runner).ensure_teacher(runner)
-        record = Record.read(self.record)
+        context = context_of(runner)
         self._history = [
-            _scores(record.step(s)['kpi'], self.choice.unit, s)
-            for s in range(self.step)
+            _scores(context.record.step(s)['kpi'], self.choice.unit, s)
+            for s in range(context.step)
         ]
         now = self._history[-1]
         if runner.iter > 0:  # resumed: what was measured last holds on
@@ -114,27 +88,30 @@ class SelfPacedHook(Hook):
         """Score the model in training, as the end of a step does."""
         metrics = runner.val_loop.run()
         runner.model.train()
-        kpi = problem_of(self.scenario).kpi(
-            metrics, runner.val_loop, self.scenario, self.step)
+        context = context_of(runner)
+        kpi = problem_of(context.scenario).kpi(
+            metrics, runner.val_loop, context.scenario, context.step)
         self._apply(runner, kpi[self.choice.unit])
 
     def _apply(self, runner, now: list) -> None:
         runner.message_hub.update_info(SCORES, list(now))
         decision = self.choice.decide(self._history, now)
-        steps = self.scenario.step_of_channel(self.step - 1)
+        context = context_of(runner)
+        steps = context.scenario.step_of_channel(context.step - 1)
         for taker in priority_takers(runner.hooks, unwrap(runner.model)):
             v = weights_of(taken_unit(taker), decision.v, self.choice.unit,
                            steps)
             taker.set_priorities(v.tolist())
-        self._log(runner, decision)
+        self._log(runner, context, decision)
 
-    def _log(self, runner, decision: PriorityWeights) -> None:
+    def _log(self, runner, context: StepContext,
+             decision: PriorityWeights) -> None:
         summary = dict(
             unit=self.choice.unit, rule=self.choice.rule,
             psi=_finite(decision.psi), eta=_finite(decision.eta),
             v=_finite(decision.v), mu=_finite_or_none(decision.mu),
             f=_finite_or_none(decision.f))
-        runner.message_hub.update_info('priority', summary)
+        context.entry['priority'] = summary
         names = [f'step_{t}' for t in range(len(decision.v))] \
             if self.choice.unit == 'step' \
             else runner.train_dataloader.dataset.metainfo['classes']

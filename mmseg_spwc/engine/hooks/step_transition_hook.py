@@ -25,10 +25,10 @@ class StepTransitionHook(Hook):
     """Gives a step its first weights and, if a loss asks for it, a teacher.
 
     The first step starts from ``backbone_weights``, and then from what fits
-    of ``load_from``; a later one from the
-    weights of the step before, all of which must fit, and from the chosen
-    initialisation of the new classifier. A resumed step keeps the weights
-    that MMEngine has loaded and gets its teacher only.
+    of ``load_from``; a later one from the weights of the step before, all of
+    which must fit, and from the chosen initialisation of the new classifier.
+    Student and teacher come from one reading of them. A resumed step keeps
+    the weights that MMEngine has loaded and gets its teacher only.
 
     Args:
         step (int): The step.
@@ -44,6 +44,8 @@ class StepTransitionHook(Hook):
             'default'.
         share (float, optional): Part of the background's probability that
             new channels start with, for ``classifier_init='share'``.
+        teacher (bool): Give a teacher even if no loss asks for one, since a
+            hook or spWC's weights do. Defaults to False.
     """
 
     # before every hook that looks at the weights
@@ -55,13 +57,15 @@ class StepTransitionHook(Hook):
                  backbone_weights: str | None = None,
                  load_from: str | None = None,
                  classifier_init: str = 'default',
-                 share: float | None = None) -> None:
+                 share: float | None = None,
+                 teacher: bool = False) -> None:
         self.step = step
         self.previous = previous
         self.backbone_weights = backbone_weights
         self.load_from = load_from
         self.classifier_init = classifier_init
         self.init_options = {} if share is None else dict(share=share)
+        self.teacher = teacher
 
     def try_on(self, student) -> None:
         """Refuse a start that a network does not have, before training."""
@@ -69,32 +73,30 @@ class StepTransitionHook(Hook):
             student.initialise_new(self.classifier_init, **self.init_options)
 
     def before_train(self, runner) -> None:
-        student = unwrap(runner.model)
-        if runner.iter == 0:  # not resumed
-            with input_errors(f'first weights of step {self.step}'):
-                self._give_first_weights(student, runner.cfg.model)
-        if self.previous is not None and student.needs_teacher:
-            self.ensure_teacher(runner)
+        student, config = unwrap(runner.model), runner.cfg.model
+        begins = runner.iter == 0  # else it is resumed
+        teaches = self.previous is not None and (
+            self.teacher or student.needs_teacher)
+        with input_errors(f'first weights of step {self.step}'):
+            before = load_step(self.previous) if self.previous is not None \
+                and (begins or teaches) else None
+            if begins:
+                self._give_first_weights(student, config, before)
+        if teaches:
+            _give_teacher(student, config, before['state_dict'])
 
     def after_train(self, runner) -> None:
         if isinstance(runner.model, ShardedModel):
             runner.model.gather()
 
-    def ensure_teacher(self, runner) -> None:
-        """Build the model of the step before, unless it is there already."""
-        student = unwrap(runner.model)
-        if student.teacher is None and self.previous is not None:
-            teacher = build_plain(runner.cfg.model, student.channels[:-1])
-            teacher.load_state_dict(load_step(self.previous)['state_dict'])
-            student.set_teacher(teacher.to(next(student.parameters()).device))
-
-    def _give_first_weights(self, student, config: dict) -> None:
+    def _give_first_weights(self, student, config: dict,
+                            before: dict | None) -> None:
         """Load the weights into a plain network, then into the student.
 
         Only a plain network has all names and shapes to check them by; the
         student's doubled layers take its weights for both branches.
         """
-        if not (self.previous or self.backbone_weights or self.load_from):
+        if not (before or self.backbone_weights or self.load_from):
             return
         source = build_plain(config, student.channels)
         if self.backbone_weights:
@@ -104,20 +106,15 @@ class StepTransitionHook(Hook):
             with input_errors('load_from'):
                 student.load_state_dict(
                     fitting_weights(source, self.load_from), strict=False)
-        if self.previous is not None:
-            content = load_step(self.previous)
+        if before is not None:
             source.load_state_dict(student.state_dict(), strict=False)
-            load_previous(source, content['state_dict'])
+            load_previous(source, before['state_dict'])
             source.initialise_new(self.classifier_init, **self.init_options)
             student.load_state_dict(source.state_dict())
-            self._carry_on(student, content.get('branches'))
+            if before.get('branches') is not None and student.carries:
+                import_branches(student, before['branches'])
         for tensor in student.state_dict().values():
             broadcast(tensor)
-
-    def _carry_on(self, student, branches: dict | None) -> None:
-        """Let the trained branches go on, if the student wants to."""
-        if branches is not None and student.carries:
-            import_branches(student, branches)
 
     def _load_backbone(self, backbone) -> None:
         with input_errors('backbone_weights'):
@@ -127,15 +124,10 @@ class StepTransitionHook(Hook):
         print_log(f'Backbone weights: {self.backbone_weights}', 'current')
 
 
-def transition_of(runner) -> StepTransitionHook:
-    """The hook that knows which step a runner trains."""
-    return next(
-        h for h in runner.hooks if isinstance(h, StepTransitionHook))
-
-
-def step_of(runner) -> int:
-    """The step that a runner trains."""
-    return transition_of(runner).step
+def _give_teacher(student, config: dict, state: dict) -> None:
+    teacher = build_plain(config, student.channels[:-1])
+    teacher.load_state_dict(state)
+    student.set_teacher(teacher.to(next(student.parameters()).device))
 
 
 def build_plain(config: dict, channels: Sequence[int]):
