@@ -25,12 +25,26 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Change:
+    """A test image that a step sees otherwise than the step before.
+
+    The three are painted label maps (H, W, 3), or names of classes.
+    """
+    image: np.ndarray
+    truth: np.ndarray | str
+    before: np.ndarray | str
+    after: np.ndarray | str
+
+
+@dataclass(frozen=True)
 class Gallery:
     """Test images of one scenario, and what each method made of them."""
     classes: list = field(default_factory=list)  # names of the channels
     palette: list = field(default_factory=list)  # their colours, RGB
     pictures: list = field(default_factory=list)
     missing: list = field(default_factory=list)  # why images are absent
+    # by key of a group: what its last step sees otherwise than the one before
+    changes: dict = field(default_factory=dict)
 
     def colour(self, labels: np.ndarray) -> np.ndarray:
         """Paint labels (H, W) in the classes' colours, (H, W, 3) uint8."""

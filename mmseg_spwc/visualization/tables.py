@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from mmseg_spwc.record import Record
 
-from .runs import Comparison, Run, compare
+from .runs import Comparison, Group, Run, compare
 from .scores import (
     Spread,
     average_score,
@@ -17,6 +17,7 @@ from .scores import (
     percent,
     score_name,
     spread,
+    unit_names,
     unit_scores,
 )
 
@@ -27,7 +28,7 @@ class Column:
     label: str
     scale: float = 100.
     digits: int = 1
-    better: int = 1  # -1 where smaller is better
+    better: int = 1  # -1 where smaller is better, 0 where neither is
     title: str = ''  # a longer heading, for those who ask
 
     def texts(self, value: Spread) -> tuple[str, str]:
@@ -196,6 +197,31 @@ def comparison_table(comparison: Comparison) -> Table:
               for k in numbers)
         ])
     return Table(corner, [*units, *numbers.values()], labels, rows, late)
+
+
+def change_table(group: Group) -> Table:
+    """Every class before and after the last step, what fell most first.
+
+    Units of a classification are what the steps have taught. What the step
+    has brought comes last.
+    """
+    key, corner = ('accuracy_by_step', 'Step') if is_classification(
+        group.furthest[0]) else ('iou', 'Class')
+    known = [[entry[key] for entry in record.steps[-2:]]
+             for record in group.furthest]
+    names = unit_names(group.furthest[0], corner.lower(), len(known[0][-1]))
+
+    def spreads(unit: int) -> list[Spread]:
+        pairs = [[row[unit] if unit < len(row) else None for row in rows]
+                 for rows in known]
+        return [*map(spread, zip(*pairs, strict=True)), spread(
+            [None if None in pair else pair[1] - pair[0] for pair in pairs])]
+
+    rows = sorted(((name, spreads(i)) for i, name in enumerate(names)),
+                  key=lambda row: (row[1][2].mean is None, row[1][2].mean))
+    return Table(corner, [Column(name, better=0)
+                          for name in ('before', 'after', 'change')],
+                 [name for name, _ in rows], [row for _, row in rows])
 
 
 class Headline(NamedTuple):

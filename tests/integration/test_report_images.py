@@ -1,4 +1,5 @@
 """Pictures from saved weights: report, figure, overlay, Grad-CAM."""
+import itertools
 import runpy
 import shutil
 import sys
@@ -6,7 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from digit_runs import digits
 
+from mmseg_spwc.apis import galleries
 from mmseg_spwc.apis.galleries import choose_images, make_gallery, segment
 from mmseg_spwc.apis.inference import (
     read_image,
@@ -78,6 +81,40 @@ def test_chosen_images_show_many_classes(comparison):
     assert len(choose_images(dataset, 999)) == len(dataset)
 
 
+def seen_at_will(monkeypatch, first=0):
+    """Let both networks agree, but for one row more in every image."""
+    rows = itertools.count(first)
+
+    def predicted(loaded, sample):
+        labels = np.zeros((48, 48), int)
+        if loaded.step:
+            labels[:next(rows)] = 7
+        return labels
+
+    monkeypatch.setattr(galleries, '_predicted', predicted)
+
+
+def test_the_images_that_changed_most_come_first(comparison, monkeypatch):
+    seen_at_will(monkeypatch)
+    changes = galleries.find_changes(comparison.runs[0], 100)
+    shares = [(c.before != c.after).any(-1).mean() for c in changes]
+    assert shares == pytest.approx([i / 48 for i in range(23, 0, -1)])
+    assert len(galleries.find_changes(comparison.runs[0], 2)) == 2
+
+
+def test_changed_images_of_a_classifier_are_told_by_name(tmp_path):
+    cfg = digits(tmp_path / 'run', **{'train_cfg.max_epochs': 1})
+    cfg.scenario = dict(problem='classification', dataset='digits',
+                        kind='class', steps=[[3, 1, 4], [0, 5]],
+                        num_classes=10, partial=True)
+    ContinualRunner(cfg).train()
+    runs, _ = load_runs([cfg.work_dir])
+    change = galleries.find_changes(runs[0], 1)[0]
+    assert change.image.shape == (32, 32, 3)
+    assert change.before in '314' and change.truth in '314'
+    assert change.after != change.before
+
+
 def test_an_image_file_is_segmented_as_the_test_did(comparison, shapes_root):
     loaded, dataset = load_run(comparison.runs[0])
     name = dataset.names[0]
@@ -107,18 +144,25 @@ def test_missing_data_are_told_and_not_made(run_folder, tmp_path, shapes_root):
     assert not (tmp_path / 'away').exists()
 
 
-def test_report_and_figure(tool, run_folder, tmp_path):
+def test_report_and_figure(tool, run_folder, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        seen_at_will(patch, 1)
+        _report(tool, run_folder, tmp_path)
+    code, _ = tool('tools/analysis_tools/plot.py', 'qualitative', run_folder,
+                   '-o', tmp_path / 'q', '--images', 1)
+    assert code == 0
+    assert (tmp_path / 'q.pdf').stat().st_size > 1000
+
+
+def _report(tool, run_folder, tmp_path):
     page = tmp_path / 'r.html'
     code, said = tool('tools/report.py', run_folder, '-o', page,
                       '--images', 1)
     assert code == 0
     assert f'report: {page}' in said.out
     assert 'highest mIoU after the last step' in said.out
-    assert page.read_text().count('<img ') == 3
-    code, _ = tool('tools/analysis_tools/plot.py', 'qualitative', run_folder,
-                   '-o', tmp_path / 'q', '--images', 1)
-    assert code == 0
-    assert (tmp_path / 'q.pdf').stat().st_size > 1000
+    text = page.read_text()
+    assert text.count('<img ') == 7 and 'after of test image 1' in text
 
 
 def test_demo(tool, run_folder, tmp_path, shapes_root):

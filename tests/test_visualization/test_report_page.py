@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from made_records import classification, segmentation, write
 
-from mmseg_spwc.visualization.gallery import Gallery, Picture
+from mmseg_spwc.visualization.gallery import Change, Gallery, Picture
 from mmseg_spwc.visualization.report import render
 from mmseg_spwc.visualization.runs import Run, compare, load_runs
 from mmseg_spwc.visualization.tables import final_table
@@ -190,3 +190,31 @@ def test_many_runs_stay_small():
     runs = [Run(segmentation(f'M{i}+spWC', steps=11, base=11, names=names),
                 Path('.')) for i in range(20)]
     assert len(render(compare(runs)).encode()) < 15e6
+
+
+def test_what_the_last_step_changed(tmp_path):
+    record = segmentation(steps=3, base=3)
+    record.steps[1]['iou'] = [.9, .5, .4, .3]
+    record.steps[2]['iou'] = [.9, .6, .1, None, .7]
+    for entry in record.steps[1:]:
+        entry['accepted'] = dict(passed=False, reason='class 2 fell; no',
+                                 fell=['class 2'])
+    change = Change(np.zeros((4, 4, 3), np.uint8), 'truly', EVIL,
+                    np.zeros((4, 4, 3), np.uint8))
+    text = page_of(tmp_path, record, galleries=Gallery(
+        changes={'g0': [change]}))
+    assert 'Step 2 not accepted: class 2 fell; no' in text
+    assert EVIL not in text and 'truth: truly' in text
+    part = text[text.index('id="changes-0"'):]
+    part = part[:part.index('</section>')]
+    assert Page(part).count('img') == 2
+    rows = re.findall(r'<th scope="row">(.*?)</th>', part)
+    assert rows == ['class 2', 'background', 'class 1', 'class 3', 'class 4']
+    assert [r for r in Page(part).rows if r] == [
+        pytest.approx(row) for row in (
+            [.4, .1, -.3], [.9, .9, 0.], [.5, .6, .1], [.3], [.7])]
+
+
+def test_one_step_has_changed_nothing(tmp_path):
+    assert 'No run has finished two steps' in page_of(
+        tmp_path, segmentation(steps=1))

@@ -10,9 +10,10 @@ from plotly.offline import get_plotlyjs
 
 from ..gallery import Gallery, label_map, photo
 from ..palette import colour
-from ..runs import Comparison
+from ..runs import Comparison, Group
 from ..scores import Spread
-from ..tables import Column, comparison_table, headlines
+from ..step_report import accepted_line
+from ..tables import Column, change_table, comparison_table, headlines
 from .charts import (
     class_charts,
     cost_charts,
@@ -95,9 +96,28 @@ def _part(comparison: Comparison, gallery: Gallery) -> dict:
         row_keys=[g.key for g in comparison.groups if g.furthest],
         sections={section['name']: section for section in sections},
         gallery=gallery,
+        changes=[_change(group, gallery) for group in comparison.groups
+                 if group.furthest and len(group.furthest[0].steps) > 1],
         pictures=_pictures(gallery, comparison),
         legend=[gallery.legend(c) for c in gallery.shown()],
         single=len(comparison.groups) == 1)
+
+
+def _change(group: Group, gallery: Gallery) -> dict:
+    """What the last step of a method did to what it knew."""
+    steps = group.furthest[0].steps
+    table = change_table(group)
+    return dict(
+        group=group, before=steps[-2]['step'], after=steps[-1]['step'],
+        verdicts=[(entry['step'], accepted_line(entry['accepted']))
+                  for entry in steps if entry.get('accepted')],
+        table=table, row_keys=[group.key] * len(table.labels),
+        examples=[(photo(c.image), [
+            (f'{title}: {shown}', None) if isinstance(shown, str) else
+            (title, label_map(shown))
+            for title, shown in (('truth', c.truth), ('before', c.before),
+                                 ('after', c.after))])
+                  for c in gallery.changes.get(group.key, [])])
 
 
 def _pictures(gallery: Gallery, comparison: Comparison) -> list[list[dict]]:
