@@ -16,6 +16,7 @@ import jsonschema
 
 from mmseg_spwc.errors import RecordError, plain
 from mmseg_spwc.utils.files import write_text
+from mmseg_spwc.utils.own import is_sealed
 
 VERSION = 2
 FILE_NAME = 'record.json'
@@ -116,6 +117,12 @@ class Record:
         except (RecursionError, TypeError, ValueError) as error:
             raise RecordError('The config in the record is not JSON as this '
                               f'mmseg_spwc writes it ({error}).') from error
+
+    @property
+    def is_own(self) -> bool:
+        """Whether its config is one that this user has run."""
+        run = self.content['run']
+        return is_sealed(run['config'], run.get('seal'))
 
     @property
     def problem(self) -> str:

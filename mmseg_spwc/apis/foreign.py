@@ -16,6 +16,7 @@ from mmengine.registry import registry as mmengines
 
 from mmseg_spwc.errors import CheckpointError, ConfigError
 from mmseg_spwc.runtime.checkpoint import tensors_only
+from mmseg_spwc.utils.own import ADVICE
 
 SCOPES = ('mmengine', 'mmseg', 'mmpretrain', 'mmseg_spwc')
 # what reads weights from elsewhere; those of a step are in its checkpoint
@@ -23,8 +24,6 @@ FETCHED = ('init_cfg', 'pretrained')
 # of sys.audit: even a registered part may load a file that its config names
 NEVER = ('pickle.find_class', 'subprocess.Popen', 'os.system', 'os.exec',
          'os.posix_spawn', 'os.spawn', 'socket.connect', 'socket.getaddrinfo')
-ADVICE = ('Whoever wrote the record could run anything here with it: if you '
-          'trust them, add --trust.')
 
 # what was asked for and refused; None outside of strangers()
 _refused: ContextVar[list | None] = ContextVar('refused', default=None)

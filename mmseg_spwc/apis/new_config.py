@@ -1,14 +1,15 @@
 """A first config for a folder of images and masks that is not known yet."""
+import contextlib
 import os.path
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
-from mmseg_spwc.errors import ConfigError
+from mmseg_spwc.errors import ConfigError, plain
 from mmseg_spwc.labels import VOID
 from mmseg_spwc.terminal import track
 
@@ -77,7 +78,7 @@ def survey(images: str | Path, masks: str | Path) -> Survey:
     in_images, pixels, sides = Counter(), Counter(), set()
     for image, mask in track(pairs.items(), len(pairs), 'masks'):
         values = _values(masks / mask)
-        with Image.open(images / image) as opened:
+        with _opened(images / image) as opened:
             sides.update(opened.size)
         in_images.update(values.keys())
         pixels.update(values)
@@ -118,14 +119,20 @@ def _ending(names: list[str]) -> str:
     return shared[marked[0]:]
 
 
-def _values(path: Path) -> dict[int, int]:
-    """Pixels by label value."""
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[Image.Image]:
     try:
         with Image.open(path) as opened:
-            mask = np.asarray(opened)
-    except OSError as error:
-        raise ConfigError(f'{path} cannot be read as a mask ({error}).'
+            yield opened
+    except Exception as error:  # decoders raise of every kind
+        raise ConfigError(f'{path} cannot be read as an image ({error}).'
                           ) from error
+
+
+def _values(path: Path) -> dict[int, int]:
+    """Pixels by label value."""
+    with _opened(path) as opened:
+        mask = np.asarray(opened)
     if mask.ndim != 2:
         raise ConfigError(
             f'{path} is a picture in colour. A mask has one channel that '
@@ -143,7 +150,7 @@ def _values(path: Path) -> dict[int, int]:
 def _some(names: Iterable[str]) -> str:
     names = list(names)
     more = ', ...' if len(names) > SHOWN else ''
-    return ', '.join(names[:SHOWN]) + more
+    return plain(', '.join(names[:SHOWN])) + more
 
 
 def table(found: Survey) -> str:
@@ -182,31 +189,31 @@ def draft(found: Survey, base: str | None = None) -> str:
     if VOID in found.in_images:
         values['void'] = VOID
     labels = ', '.join(f'{name}={value}' for name, value in values.items())
-    classes = ', '.join(f"'{name}'" for name in found.classes)
     return TEMPLATE.format(
         base=base or 'FILL IN: the mmseg config of your model',
         name=found.images.resolve().parent.name or 'mine',
-        classes=classes, labels=labels, images=found.images.resolve(),
-        masks=found.masks.resolve(), image_suffix=found.image_suffix,
+        classes=list(found.classes), labels=labels,
+        images=str(found.images.resolve()), masks=str(found.masks.resolve()),
+        image_suffix=found.image_suffix,
         mask_suffix=found.mask_suffix)
 
 
 TEMPLATE = '''# mmseg-spwc browse THIS_FILE; mmseg-spwc train THIS_FILE
-_base_ = '{base}'
+_base_ = {base!r}
 method = 'mib'
 start_from = 'FILL IN: the checkpoint of your model'
 scenario = dict(
-    dataset='{name}',
+    dataset={name!r},
     steps=[
         # the classes that the model knows, as its checkpoint names them
         dict(classes='start_from'),
         # name the classes of the new masks here and in labels
         dict(
-            classes=[{classes}],
+            classes={classes},
             labels=dict({labels}),
-            images='{images}',
-            masks='{masks}',
-            image_suffix='{image_suffix}',
-            mask_suffix='{mask_suffix}'),
+            images={images!r},
+            masks={masks!r},
+            image_suffix={image_suffix!r},
+            mask_suffix={mask_suffix!r}),
     ])
 '''

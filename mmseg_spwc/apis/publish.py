@@ -1,4 +1,5 @@
 """The model of a finished step, as plain mmseg or MMPretrain load it."""
+import ast
 import copy
 import inspect
 import json
@@ -14,17 +15,21 @@ from torch import Tensor, nn
 
 from mmseg_spwc.errors import CheckpointError, ConfigError
 from mmseg_spwc.record import FILE_NAME, Record
-from mmseg_spwc.registry import MODELS
+from mmseg_spwc.registry import MODELS, TRANSFORMS
 from mmseg_spwc.runtime.checkpoint import load_step
 from mmseg_spwc.scenario import build_scenario
 from mmseg_spwc.utils.files import atomic_path, write_tensors, write_text
 from mmseg_spwc.visualization.runs import Run
 
+from .foreign import without_sources
 from .inference import default_size, is_classifier
-from .step_model import StepModel, load_run_step
+from .step_model import StepModel, guarded, load_run_step
 
 ORDERS = ('learning', 'dataset')
 TOLERANCE = 1e-4
+# what a config of values is made of; of calls, dict() alone
+PLAIN = (ast.Module, ast.Assign, ast.keyword, ast.Constant, ast.Name, ast.List,
+         ast.Tuple, ast.Dict, ast.UnaryOp, ast.USub, ast.expr_context)
 # what one growing layer keeps for each step
 _PART = re.compile(r'(.+)\.(?:convs|linears)\.(\d+)\.(weight|bias)')
 _RESIZED = 'mmseg_spwc.ShortSideCentreCrop'
@@ -36,7 +41,8 @@ def publish(source: str | Path,
             order: str = 'learning',
             exports: Sequence[str] = (),
             size: Sequence[int] | None = None,
-            force: bool = False) -> list[Path]:
+            force: bool = False,
+            trust: bool = False) -> list[Path]:
     """Write a step's weights and a plain config beside them.
 
     ``mmseg.apis.init_model`` and ``mmpretrain.get_model`` take the two. What
@@ -55,6 +61,7 @@ def publish(source: str | Path,
         size (Sequence[int], optional): Height and width that an export is
             made for. Defaults to those of the training.
         force (bool): Publish a step that was not accepted, too.
+        trust (bool): Let the record do what a config may.
 
     Returns:
         list[Path]: The files, one model for each head.
@@ -64,7 +71,7 @@ def publish(source: str | Path,
                           f'{", ".join(ORDERS)}.')
     if out and Path(out).resolve() == Path(source).resolve():
         raise ConfigError(f'{out} is the step itself: give another file.')
-    run, checkpoint = find_step(Path(source), step)
+    run, checkpoint = find_step(Path(source), step, trust)
     out = Path(out) if out else run.folder / 'published' / (
         checkpoint.parent.name + '.pth')
     loaded = load_run_step(run, checkpoint)
@@ -73,12 +80,14 @@ def publish(source: str | Path,
     for name, channels in heads_of(loaded, order).items():
         target = out.with_name(f'{out.stem}{name}{out.suffix}')
         cfg = plain_config(loaded, len(channels))
+        text = config_text(cfg, _heading(run, loaded, channels, order))
+        with guarded(run):
+            model = _build(cfg)
         state = plain_state(loaded.model.state_dict(), channels)
         write_tensors(
             target, dict(meta=_meta(loaded, channels), state_dict=state))
-        write_text(target.with_suffix('.py'),
-                   _heading(run, loaded, channels, order) + cfg.pretty_text)
-        model = _read_back(cfg, target)
+        write_text(target.with_suffix('.py'), text)
+        load_checkpoint(model, str(target), map_location='cpu', strict=True)
         _compare(model, loaded, channels)
         written += [target, target.with_suffix('.py')]
         written += [export(model, loaded, target, kind, size)
@@ -86,10 +95,11 @@ def publish(source: str | Path,
     return written
 
 
-def find_step(source: Path, step: int | None = None) -> tuple[Run, Path]:
+def find_step(source: Path, step: int | None = None,
+              trust: bool = False) -> tuple[Run, Path]:
     """Return the run that a folder or a ``final.pth`` belongs to."""
     if source.is_dir():
-        run = Run(Record.read(source), source)
+        run = Run(Record.read(source), source, trust)
         known = run.record.finished_steps
         if not known:
             raise CheckpointError(f'{source} holds no finished step yet.')
@@ -105,7 +115,7 @@ def find_step(source: Path, step: int | None = None) -> tuple[Run, Path]:
             f'{source} lies in no run: there is no {FILE_NAME} in {folder}, '
             'which says how the network is built. Leave final.pth where it '
             'was written.')
-    return Run(Record.read(folder), folder), source
+    return Run(Record.read(folder), folder, trust), source
 
 
 def _check_accepted(record: Record, step: int, force: bool) -> None:
@@ -162,12 +172,11 @@ def plain_config(loaded: StepModel, num_classes: int) -> Config:
     kind = 'EncoderDecoder' if segments else 'ImageClassifier'
     scope = 'mmseg' if segments else 'mmpretrain'
     known = inspect.signature(MODELS.get(f'{scope}.{kind}')).parameters
-    model = {k: v for k, v in given.items() if k in known}
+    model = without_sources({k: v for k, v in given.items() if k in known})
     model.update(type=kind, init_cfg=None, train_cfg=None)
     for part in ('backbone', 'decode_head', 'head'):
         if model.get(part):
             model[part].update(init_cfg=None)
-    model.pop('pretrained', None)
     if segments:
         pipeline = _segmenting(loaded)
         content = dict(model=model, test_pipeline=pipeline)
@@ -189,6 +198,26 @@ def plain_config(loaded: StepModel, num_classes: int) -> Config:
     if own_parts(content):
         content['custom_imports'] = dict(imports=['mmseg_spwc.models'])
     return Config(content)
+
+
+def config_text(cfg: Config, heading: str = '') -> str:
+    """Write a config as Python that holds values and nothing that runs.
+
+    MMEngine does not escape keys, and replaces ``{{...}}`` before Python
+    reads, even in a comment.
+    """
+    text = heading + cfg.pretty_text
+    if '{{' in text or not all(map(_is_plain, ast.walk(ast.parse(text)))):
+        raise ConfigError('The config cannot be published: it has keys or '
+                          'values that Python or MMEngine would not read '
+                          'back as they are.')
+    return text
+
+
+def _is_plain(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == 'dict'
+    return isinstance(node, PLAIN)
 
 
 def own_parts(content: object) -> list[str]:
@@ -270,12 +299,12 @@ def _heading(run: Run, loaded: StepModel, channels: Sequence[int],
             f'{json.dumps(names)}\n')
 
 
-def _read_back(cfg: Config, path: Path) -> nn.Module:
-    """Load what was written as its users will."""
+def _build(cfg: Config) -> nn.Module:
+    """Build what its users will; the transforms only to see that they do."""
     init_default_scope(cfg.default_scope)
-    model = MODELS.build(copy.deepcopy(cfg.model))
-    load_checkpoint(model, str(path), map_location='cpu', strict=True)
-    return model.eval()
+    for transform in cfg.test_dataloader.dataset.pipeline:
+        TRANSFORMS.build(transform)
+    return MODELS.build(copy.deepcopy(cfg.model)).eval()
 
 
 @torch.no_grad()

@@ -4,7 +4,7 @@ A record keeps its config as JSON. It may come from anyone: nothing is
 executed, and unless it is one's own, or trusted, its network is built by
 registered parts alone and its data stay where they are.
 """
-from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,10 +22,10 @@ from mmseg_spwc.errors import ConfigError, input_errors, plain
 from mmseg_spwc.problems.problem import parts_of
 from mmseg_spwc.registry import DATASETS, MODELS
 from mmseg_spwc.runtime.checkpoint import check_fits, load_step, load_weights
-from mmseg_spwc.utils.own import is_sealed
+from mmseg_spwc.utils.own import ADVICE
 from mmseg_spwc.visualization.runs import Run
 
-from .foreign import ADVICE, strangers, without_sources
+from .foreign import strangers, without_sources
 
 
 @dataclass(frozen=True)
@@ -53,21 +53,18 @@ class StepModel:
 
 def load_step_model(cfg: Config, checkpoint: str | Path) -> StepModel:
     """Network and weights (``final.pth``) of a step; ``cfg`` is trusted."""
-    return _load(cfg, checkpoint)
+    return _load(cfg, checkpoint, trust=True)
 
 
 def load_run_step(run: Run, checkpoint: Path,
                   cfg: Config | None = None) -> StepModel:
     """Network and weights of a step of a run, which may not be trusted."""
     cfg = cfg or config_of(run)
-    if is_trusted(run):
-        return load_step_model(cfg, checkpoint)
-    with strangers(run.folder):
-        return _load(cfg, checkpoint, without_sources)
+    with guarded(run):
+        return _load(cfg, checkpoint, is_trusted(run))
 
 
-def _load(cfg: Config, checkpoint: str | Path,
-          sieve: Callable = lambda model: model) -> StepModel:
+def _load(cfg: Config, checkpoint: str | Path, trust: bool) -> StepModel:
     check_keys(cfg)
     init_default_scope(cfg.get('default_scope', 'mmseg'))
     content = load_step(checkpoint)
@@ -77,7 +74,7 @@ def _load(cfg: Config, checkpoint: str | Path,
         scenario = scenario_of(cfg)
     check_fits(stamp, scenario, checkpoint)
     out = step_config(cfg, scenario, stamp.step)
-    model = MODELS.build(sieve(out.model))
+    model = MODELS.build(out.model if trust else without_sources(out.model))
     model.to_plain()
     load_weights(model, content['state_dict'], checkpoint)
     return StepModel(model.eval(), out, stamp.step,
@@ -111,8 +108,12 @@ def load_run(run: Run) -> tuple[StepModel, Dataset]:
 
 def is_trusted(run: Run) -> bool:
     """Whether a run's config may do what a config of one's own may do."""
-    about = run.record.content['run']
-    return run.trust or is_sealed(about['config'], about.get('seal'))
+    return run.trust or run.record.is_own
+
+
+def guarded(run: Run) -> AbstractContextManager:
+    """A block in which the parts of a run are built: strangers' with care."""
+    return nullcontext() if is_trusted(run) else strangers(run.folder)
 
 
 def config_of(run: Run) -> Config:

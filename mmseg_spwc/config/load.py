@@ -20,6 +20,7 @@ from mmseg_spwc.record import FILE_NAME, Record
 from mmseg_spwc.registry import RUNNERS
 from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.terminal import shown
+from mmseg_spwc.utils.own import ADVICE
 
 from .keys import KNOWN
 from .stages import GROUPS, check_effect, check_tables
@@ -41,6 +42,9 @@ class KeyValues(DictAction):
 def add_config_options(parser: ArgumentParser) -> None:
     """Add the options that say which config, and what to change in it."""
     parser.add_argument('config', help='config of the sequence')
+    parser.add_argument(
+        '--trust', action='store_true',
+        help='take the config out of a record that somebody else wrote')
     parser.add_argument(
         '--scenario', help='what is learnt when, such as 15-1 or 10x10')
     parser.add_argument(
@@ -83,7 +87,7 @@ def load_config(args: Namespace) -> Config:
     Returns:
         Config: The config of the sequence.
     """
-    cfg = read_config(args.config)
+    cfg = read_config(args.config, getattr(args, 'trust', False))
     name = Path(args.config).stem
     scenario = _apply(cfg, _options(args, cfg))
     kind = cfg.get('runner_type')
@@ -115,11 +119,12 @@ def config_path(path: str) -> str:
     return os.path.join(CONFIGS, name) if inside and not package else path
 
 
-def read_config(path: str) -> Config:
+def read_config(path: str, trust: bool = False) -> Config:
     """Read a config as it is; a ``record.json`` is that of its run.
 
     Raises:
-        ConfigError: If there is none, or it cannot be read.
+        ConfigError: If there is none, it cannot be read, or it is in the
+            record of somebody who is not trusted.
     """
     path = config_path(path)
     if not Path(path).is_file():
@@ -128,7 +133,12 @@ def read_config(path: str) -> Config:
         with shown(verbose=False):  # MMEngine tells of variables it uses
             if Path(path).name != FILE_NAME:
                 return Config.fromfile(path)
-            cfg = Config(Record.read(path).config)
+            record = Record.read(path)
+            if not (trust or record.is_own):
+                raise RecordError(
+                    f'{path} is not of a run of yours, so the config in it '
+                    f'(JSON, under run.config) is not used. {ADVICE}')
+            cfg = Config(record.config)
             if cfg.get('custom_imports'):
                 import_modules_from_strings(**cfg.custom_imports)
             return cfg

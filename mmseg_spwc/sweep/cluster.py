@@ -5,6 +5,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+from packaging.version import Version
+
 from mmseg_spwc.errors import ConfigError
 
 from . import trial_process
@@ -16,15 +18,18 @@ try:
 except ImportError:
     ray = None
 
+FLOOR = '2.60'  # asks everybody who joins a cluster for the token
 ANSWER = 30  # seconds that a cluster has for an answer
 STORE = 128 * 2**20  # bytes of shared memory: only names go through it
 
 
 def require_ray() -> None:
-    """Raise :class:`ConfigError` where Ray is not installed."""
-    if ray is None:
-        raise ConfigError("Sweeps run on Ray, which is not installed: pip "
-                          "install 'ray>=2.60', or pip install -e .[ray].")
+    """Raise :class:`ConfigError` where Ray is not installed, or is old."""
+    found = ray and ray.__version__
+    if not found or Version(found) < Version(FLOOR):
+        raise ConfigError(
+            f'Sweeps run on Ray, which is {found or "not installed"}: pip '
+            f"install 'ray>={FLOOR}', or pip install -e .[ray].")
 
 
 @contextlib.contextmanager

@@ -11,6 +11,8 @@ import stat
 from pathlib import Path
 
 KEY = 'key'
+ADVICE = ('Whoever wrote the record could run anything here with it: if you '
+          'trust them, add --trust.')
 
 
 def cache_folder(chosen: str | None = None) -> Path:

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from mmengine.config import Config
+from mmengine.registry import init_default_scope
 from PIL import Image
 
 from mmseg_spwc.apis import galleries, publish, step_model, web_demo
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.errors import CheckpointError, ConfigError, RecordError
 from mmseg_spwc.record import Record, config_text
+from mmseg_spwc.registry import MODELS, TRANSFORMS
 from mmseg_spwc.sweep.aggregate import expand_sweeps
 from mmseg_spwc.visualization.runs import load_runs
 
@@ -99,19 +102,21 @@ def stranger(tmp_path, own, monkeypatch):
         sys.modules.pop(name, None)
 
 
-def tool(path):
+def run_tool(path, *words):
     """Run a tool as the command line does, in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, 'argv', [path, *map(str, words)])
+        try:
+            return runpy.run_path(str(ROOT / path))['main']()
+        except SystemExit as stopped:
+            return stopped.code
+
+
+def tool(path):
 
     def call(stranger, *more):
         out = stranger.folder.parent / 'out'
-        monkeypatch = pytest.MonkeyPatch()
-        parts = [path, *TOOLS[path](stranger), '-o', str(out), *more]
-        with monkeypatch.context() as patch:
-            patch.setattr(sys, 'argv', [str(part) for part in parts])
-            try:
-                return runpy.run_path(str(ROOT / path))['main']()
-            except SystemExit as stopped:
-                return stopped.code
+        return run_tool(path, *TOOLS[path](stranger), '-o', out, *more)
 
     call.__name__ = path
     return call
@@ -153,13 +158,43 @@ def sweep(stranger, *more):
 
 
 def published(stranger, *more):
+    """What it writes is Python, which others run."""
     try:
-        publish.publish(stranger.folder)
+        files = publish.publish(stranger.folder)
     except REFUSED:
         return 2
+    for path in (path for path in files if path.suffix == '.py'):
+        cfg = Config.fromfile(path)
+        init_default_scope(cfg.default_scope)
+        MODELS.build(cfg.model).init_weights()
+        for part in cfg.test_dataloader.dataset.pipeline:
+            TRANSFORMS.build(part)
+    return None
 
 
 READERS = [*map(tool, TOOLS), page, sweep, published]
+
+
+def as_config(path, *more):
+    """A tool that takes a config, given a record in its place."""
+
+    def call(stranger, *trust):
+        record = stranger.folder / 'record.json'
+        return run_tool(path, record, *[
+            str(word).format(s=stranger) for word in more], *trust)
+
+    call.__name__ = path
+    return call
+
+
+STEP = '{s.folder}/step_01/final.pth'
+CONFIG_READERS = [
+    as_config('tools/train.py', '--work-dir', '{s.folder}/new'),
+    as_config('tools/test.py', STEP, '--work-dir', '{s.folder}/new'),
+    as_config('tools/demo.py', STEP, '{s.image}', '-o', '{s.folder}/o.png'),
+    as_config('tools/misc/print_config.py'),
+    as_config('tools/misc/print_config.py', '--step', '1'),
+]
 
 
 COMMAND = Stranger.command
@@ -176,6 +211,15 @@ PAYLOADS = [
     ('method.every', lambda s: dict(model=dict(backbone=s.command()))),
     ('method.later', lambda s: dict(hooks=dict(x=s.command()))),
     ('test_dataloader.dataset.pipeline', lambda s: [s.command()]),
+    ('test_dataloader.dataset.pipeline', lambda s: [dict(
+        type='Resize', scale=(8, 8)), dict(type='trap_package.Part')]),
+    ('model.test_cfg', lambda s: {
+        'mode': 'whole', f"x': open({str(s.sprung)!r}, 'w'), 'y": 1}),
+    ('model.test_cfg', lambda s: dict(
+        mode='whole', x='{{_base_.a}}')),
+    ('model.decode_head.loss_decode', lambda s: dict(
+        type='CrossEntropyLoss', init_cfg=dict(
+            type='Pretrained', checkpoint=str(s.weights)))),
     ('test_dataloader.dataset', COMMAND),
     ('train_dataloader.dataset', COMMAND),
     ('train_dataloader.sampler', COMMAND),
@@ -223,6 +267,40 @@ def test_a_record_runs_and_makes_nothing(key, make, reader, stranger):
     assert reader(stranger) in (0, 2, None)
     assert not stranger.sprung.exists()
     assert not list(stranger.elsewhere.iterdir())
+
+
+@pytest.mark.parametrize('name', [
+    "x\nopen({!r}, 'w')", "{{{{$Q:x|\nopen({!r},'w')#}}}}"])
+def test_names_are_no_part_of_what_is_published(name, stranger):
+    """MMEngine puts line breaks where a comment has their letters."""
+    name = name.format(str(stranger.sprung))
+    stranger.change_record(lambda c: c['run'].update(name=name))
+    published(stranger)
+    assert not stranger.sprung.exists()
+
+
+@pytest.mark.parametrize('reader', CONFIG_READERS, ids=lambda r: r.__name__)
+@pytest.mark.parametrize(('key', 'make'), [
+    ('custom_imports', lambda s: dict(
+        imports=['trap_package'], allow_failed_imports=False)),
+    ('runner_type', lambda s: 'trap_package.Part'),
+    ('model.backbone', COMMAND),
+], ids=lambda p: p if isinstance(p, str) else '')
+def test_a_record_is_no_config_of_ones_own(key, make, reader, stranger,
+                                           capsys):
+    stranger.change_config(**{key: make(stranger)})
+    assert reader(stranger) == 2
+    said = capsys.readouterr().err
+    assert 'is not of a run of yours' in said and 'add --trust' in said
+    assert not stranger.sprung.exists()
+    assert not (stranger.folder / 'new').exists()
+    if key == 'custom_imports':
+        reader(stranger, '--trust')
+        assert stranger.sprung.exists()
+
+
+def test_ones_own_record_is_a_config(own, capsys):
+    assert run_tool('tools/misc/print_config.py', own / 'record.json') == 0
 
 
 def test_what_is_refused_is_said(stranger, capsys):

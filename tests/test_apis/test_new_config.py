@@ -73,6 +73,31 @@ def test_the_draft_is_a_config_that_names_every_value(tmp_path):
     assert len(text.splitlines()) <= 20
 
 
+def test_names_of_files_are_no_part_of_the_program(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    trap = "', open('sprung', 'w'), '"
+    images, masks = folder(tmp_path / trap, [[[0]], [[1]]],
+                           '{}_' + trap + '.png', "{}_'.png")
+    save(images / '\x1b[2J.png', np.zeros((4, 4, 3), np.uint8))
+    with pytest.raises(ConfigError, match=r'\\x1b\[2J.png'):
+        survey(images, masks / 'town')
+    (images / '\x1b[2J.png').unlink()
+    (tmp_path / 'c.py').write_text(draft(survey(images, masks), 'base.py'))
+    (tmp_path / 'base.py').touch()
+    step = Config.fromfile(tmp_path / 'c.py').scenario.steps[1]
+    assert not (tmp_path / 'sprung').exists()
+    assert (step.images, step.masks) == (str(images), str(masks))
+    assert (step.image_suffix, step.mask_suffix) == (f'_{trap}.png', "_'.png")
+
+
+@pytest.mark.parametrize('content', [b'', b'no image'])
+def test_a_broken_image_gets_a_sentence(content, tmp_path):
+    images, masks = folder(tmp_path, [[[1]], [[2]]], '{}.jpg', '{}.png')
+    (images / 'town/011.jpg').write_bytes(content)
+    with pytest.raises(ConfigError, match='011.jpg cannot be read as an im'):
+        survey(images, masks)
+
+
 @pytest.mark.parametrize('array, message', [
     (np.zeros((2, 2, 3), np.uint8), 'picture in colour'),
     (np.full((2, 2), 300, np.uint16), 'values from 300 to 300'),

@@ -1,11 +1,14 @@
 """tools/sweep.py as it is called, where Ray is not installed."""
+import os
 import runpy
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 from small_sweeps import ROOT, leaf, write_sweep
 
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.sweep import cluster
 
 
@@ -35,6 +38,48 @@ def test_without_ray_one_sentence_and_a_command(tool, tmp_path):
         "error: Sweeps run on Ray, which is not installed: pip install "
         "'ray>=2.60', or pip install -e .[ray].\n")
     assert not (tmp_path / 'sweep').exists()
+
+
+class SomeRay:
+    """As much of Ray as a sweep asks before its first trial."""
+
+    def __init__(self, version):
+        self.__version__ = version
+        self.cloudpickle = SimpleNamespace(
+            register_pickle_by_value=lambda module: None)
+
+    def init(self, **options):
+        self.options = options
+
+    def shutdown(self):
+        self.options['ended'] = True
+
+
+@pytest.mark.parametrize('version', ['2.9.0', '2.51.1', '2.59.9'])
+def test_a_ray_that_everybody_may_join_is_refused(version, monkeypatch):
+    monkeypatch.setattr(cluster, 'ray', SomeRay(version))
+    with pytest.raises(ConfigError, match=f"is {version}: .*'ray>=2.60'"):
+        cluster.require_ray()
+    monkeypatch.setattr(cluster, 'ray', SomeRay('2.60.0rc1+cpu'))
+    with pytest.raises(ConfigError):
+        cluster.require_ray()
+    monkeypatch.setattr(cluster, 'ray', SomeRay('2.61.0'))
+    cluster.require_ray()
+
+
+def test_ray_of_one_machine_is_reached_from_it_alone(monkeypatch):
+    ray = SomeRay('2.60.0')
+    monkeypatch.setattr(cluster, 'ray', ray)
+    with cluster.connected():
+        assert ray.options['_node_ip_address'] == '127.0.0.1'
+        assert ray.options['include_dashboard'] is False
+        assert os.environ['RAY_AUTH_MODE'] == 'token'
+    assert ray.options['ended']
+
+
+def test_the_floor_is_that_of_the_requirements():
+    text = (ROOT / 'requirements/ray.txt').read_text()
+    assert f'ray>={cluster.FLOOR}' in text.splitlines()
 
 
 def test_a_dry_run_needs_no_ray_and_writes_nothing(tool, tmp_path):

@@ -21,9 +21,9 @@ def parse_args() -> argparse.Namespace:
 def main() -> int:
     args = parse_args()
     from mmseg_spwc.apis.new_config import draft, survey, table
-    from mmseg_spwc.errors import ConfigError, user_errors
+    from mmseg_spwc.errors import ConfigError, tool_errors
     from mmseg_spwc.utils.files import write_text
-    with user_errors():
+    with tool_errors():
         if Path(args.out).exists():
             raise ConfigError(f'{args.out} is there already: give another '
                               'name with -o.')

@@ -32,6 +32,10 @@ def parse_args() -> argparse.Namespace:
         help='size of the images of an export (default: as trained)')
     parser.add_argument(
         '--force', action='store_true', help='even if it was not accepted')
+    parser.add_argument(
+        '--trust',
+        action='store_true',
+        help='let records do what configs may: run code, read any file')
     return parser.parse_args()
 
 
@@ -42,7 +46,7 @@ def main() -> int:
     with tool_errors():
         exports = [k for k in ('torchscript', 'onnx') if getattr(args, k)]
         files = publish(args.source, args.out, args.step, args.order,
-                        exports, args.size, args.force)
+                        exports, args.size, args.force, args.trust)
     print(*files, sep='\n')
     from mmengine.config import Config
     config = next(f for f in files if f.suffix == '.py')
