@@ -168,6 +168,7 @@ def check_parts(configs: Mapping[int, Config]) -> None:
                               TAKEN_OUT)
     with input_errors(f'config of step {step}'):
         model = _network(cfg.model)
+        model.try_losses()
         for hook in hooks:
             if hasattr(hook, 'try_on'):
                 hook.try_on(model)

@@ -101,6 +101,8 @@ def step_config(cfg: Config,
                     f'{name}.{place}.{key} has no effect, since {key} is one '
                     f'for the whole run: set {key} beside {name}.')
             out.merge_from_dict(change)
+    if out.model.get('allocate') is not None:
+        _allocate(out.model, scenario, step)
     if cfg.get('amp'):
         _use_mixed_precision(out.optim_wrapper)
     check_single_values(out)
@@ -156,6 +158,15 @@ def _set_progress(out: Config, steps: list, step: int) -> None:
         by_epoch='max_epochs' in out.train_cfg,
         step=step,
         place=f'{sum(s <= step for s in steps)}/{len(steps)}')
+
+
+def _allocate(model: Config, scenario: Scenario, step: int) -> None:
+    """Let the scenario say which channels are still to come."""
+    if model.allocate != 'all':
+        raise ConfigError(f"model.allocate is {model.allocate!r}: it is "
+                          "'all' or None.")
+    last = scenario.num_steps - 1
+    model.allocate = list(scenario.channels(last)[step + 1:])
 
 
 def _use_mixed_precision(wrapper: Config) -> None:

@@ -90,7 +90,8 @@ def count_areas(prediction: Tensor, label: Tensor, num_classes: int,
     """Count hits, ground truth and predictions of every class.
 
     Args:
-        prediction (Tensor): Predicted channels, (H, W).
+        prediction (Tensor): Predicted channels, (H, W); one that is none
+            of them counts for no class.
         label (Tensor): True channels, (H, W).
         num_classes (int): Number of channels C.
         ignore_index (int): Label that is not counted.
@@ -103,7 +104,7 @@ def count_areas(prediction: Tensor, label: Tensor, num_classes: int,
     hits = label[label == prediction]
     return torch.stack([
         torch.bincount(values, minlength=num_classes)
-        for values in (hits, label, prediction)
+        for values in (hits, label, prediction[prediction < num_classes])
     ])
 
 

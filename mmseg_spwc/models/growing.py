@@ -50,17 +50,22 @@ class GrowingClassifier(_Growing):
     Args:
         in_channels (int): Channels of the features.
         channels (Sequence[int]): Channels added by each step.
+        ahead (Sequence[int]): Channels that later steps will add, and that
+            are there already. Defaults to none.
     """
 
     policies = ('default', 'background', 'balanced', 'share', 'index', 'zero')
 
-    def __init__(self, in_channels: int, channels: Sequence[int]) -> None:
+    def __init__(self,
+                 in_channels: int,
+                 channels: Sequence[int],
+                 ahead: Sequence[int] = ()) -> None:
         super().__init__(channels)
         self.in_channels = in_channels
-        self.out_channels = sum(self.channels)
+        self.out_channels = sum(self.channels) + sum(ahead)
         self.convs = nn.ModuleList(
-            nn.Conv2d(in_channels, added, 1) for added in self.channels
-            if added)
+            nn.Conv2d(in_channels, added, 1)
+            for added in (*self.channels, *ahead) if added)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map features (B, in_channels, H, W) to (B, out_channels, H, W)."""
@@ -96,8 +101,8 @@ class GrowingClassifier(_Growing):
         _check_share(policy, share)
         if not grows:
             return
-        new, added = self.convs[-1], self.channels[-1]
-        num_old = self.out_channels - added
+        added, num_old = self.channels[-1], sum(self.channels[:-1])
+        new = self.convs[first_new(self.channels)]
         if not 0 <= background < num_old:
             raise ValueError(
                 f'The background channel {background} is not among the '
@@ -112,7 +117,7 @@ class GrowingClassifier(_Growing):
             bias -= math.log(added + 1)
             new.bias.copy_(bias.expand_as(new.bias))
         if policy in ('share', 'index'):
-            share = share or added / self.out_channels
+            share = share or added / (num_old + added)
             each = bias + math.log(share / added)
             new.bias.copy_(each.expand_as(new.bias))
             bias += math.log1p(-share)
@@ -201,7 +206,13 @@ class GrowingLinear(_Growing):
                         value))
 
 
-def grow_head(head: nn.Module, channels: Sequence[int]) -> GrowingClassifier:
+def first_new(channels: Sequence[int]) -> int:
+    """Place of the last step's layer among those of all steps."""
+    return sum(added > 0 for added in channels[:-1])
+
+
+def grow_head(head: nn.Module, channels: Sequence[int],
+              ahead: Sequence[int] = ()) -> GrowingClassifier:
     """Give a decode head of mmseg one classifier for each step.
 
     Replaces ``head.conv_seg``, which every pixel-classifying head has, by
@@ -216,7 +227,8 @@ def grow_head(head: nn.Module, channels: Sequence[int]) -> GrowingClassifier:
             'not classify pixels by a 1x1 convolution. Choose a head such as '
             'DeepLabV3CSSHead, ASPPHead, FCNHead or SegformerHead.')
     device = next(old.parameters()).device
-    head.conv_seg = GrowingClassifier(old.in_channels, channels).to(device)
+    head.conv_seg = GrowingClassifier(
+        old.in_channels, channels, ahead).to(device)
     head.num_classes = head.out_channels = head.conv_seg.out_channels
     return head.conv_seg
 

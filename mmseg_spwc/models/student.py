@@ -1,6 +1,7 @@
 """What turns any network into the student of a sequence."""
 import functools
 import inspect
+import re
 from collections.abc import Mapping, Sequence
 
 from torch import nn
@@ -9,6 +10,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from mmseg_spwc.registry import MODELS
 from mmseg_spwc.utils.options import check_options, regular_expression
 
+from .growing import first_new
 from .quantities import of_teacher
 from .rc import (
     add_branches,
@@ -24,8 +26,9 @@ class Student:
 
     A mixin in front of a segmentor or classifier. The network gives its heads
     the channels of every step (``grow``), initialises the last ones
-    (``initialise_new``), tells by the keys of ``state_dict`` which are new
-    (``is_new``), gives the labels of what ``forward(mode='tensor')`` returns
+    (``initialise_new``), tells by the keys of ``state_dict`` which layer of a
+    classifier they are of (``rows``), gives the labels of what
+    ``forward(mode='tensor')`` returns
     (``active_labels``, ``NOT_COUNTED`` left out), and computes, in ``loss``,
     the :mod:`~mmseg_spwc.models.quantities` of a batch. A loss names those it
     needs as the arguments of its ``forward``, as a test names its fixtures::
@@ -47,11 +50,20 @@ class Student:
         frozen_norm (str, optional): Batch norms whose name this regular
             expression is found in keep their statistics and parameters.
             Defaults to None.
+        train_only (str, optional): ``'new_rows'`` trains this step's rows of
+            the classifiers alone, with those allocated ahead; a regular
+            expression, the parameters in whose names it is found. All else
+            has no gradient and is in eval mode. Defaults to None, for all.
+        allocate (Sequence[int] | str, optional): Channels that later steps
+            will add, to be there from this step on. A config writes
+            ``'all'``. Defaults to None.
         **kwargs: Those of the network.
     """
 
     quantities: type  # of a batch: a TypedDict of models/quantities.py
+    rows: re.Pattern  # finds the number of a classifier's layer in a key
     teacher: nn.Module | None = None
+    train_only: str | None = None
 
     def __init__(self,
                  *args,
@@ -59,10 +71,13 @@ class Student:
                  losses: dict,
                  rc: dict | None = None,
                  frozen_norm: str | None = None,
+                 train_only: str | None = None,
+                 allocate: Sequence[int] | None = None,
                  **kwargs) -> None:
         super().__init__(*args, **kwargs)
         self.rc = rc
         self.channels = tuple(channels)
+        self.ahead = _counts(allocate)
         self.num_new = self.channels[-1]
         self.num_old = sum(self.channels[:-1])
         self.grow()
@@ -84,15 +99,43 @@ class Student:
             check_options(add_branches, rc, 'rc')
             check_init(rc.get('init', 'merged'))  # it acts at a later step
             add_branches(self, **dict(rc, init='merged'))
+        self.train_only = train_only
+        if train_only is not None:
+            self._freeze_others(train_only)
+
+    def _freeze_others(self, train_only: str) -> None:
+        found = regular_expression(train_only, 'train_only').search
+        self._trains = self.is_new if train_only == 'new_rows' else found
+        for name, param in self.named_parameters():
+            if not self._trains(name):
+                param.requires_grad_(False)
+        if not any(param.requires_grad for param in self.parameters()):
+            raise ValueError(
+                f'model.train_only={train_only!r} leaves nothing to train: '
+                + ('this step adds no class.' if train_only == 'new_rows' else
+                   'no parameter has a name that it is found in.'))
+
+    def is_new(self, key: str) -> bool:
+        """Whether a ``state_dict`` key belongs to channels of this step, or
+        of later ones."""
+        row = self.rows.search(key)
+        return row is not None and int(row[1]) >= first_new(self.channels)
 
     def train(self, mode: bool = True) -> 'Student':
-        """Set the mode, but never for frozen norms."""
+        """Set the mode, but never for what is frozen."""
         super().train(mode)
+        if self.train_only is not None:
+            for name, module in self.named_modules():
+                if name and not self._trains(name):
+                    module.training = False
         for name in self.frozen_norms:
             for part in self.get_submodule(name).modules():
                 if isinstance(part, _BatchNorm):  # alone, or in a branch
                     part.eval()
         return self
+
+    def try_losses(self) -> None:
+        """Refuse losses that cannot train what ``train_only`` leaves."""
 
     def carried_branches(self) -> dict | None:
         """The trained branches, if the next step shall go on with them."""
@@ -154,6 +197,13 @@ class Student:
             values.update(value if isinstance(value, dict) else
                           {f'loss_{name}': value})
         return values
+
+
+def _counts(allocate: Sequence[int] | None) -> tuple:
+    if isinstance(allocate, str):
+        raise ValueError(f'model.allocate is {allocate!r}: write \'all\', '
+                         'into a stage of the method.')
+    return tuple(allocate or ())
 
 
 @functools.cache

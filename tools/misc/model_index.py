@@ -24,6 +24,8 @@ LWF = ('Learning without Forgetting', '1606.09282')
 METHODS = {
     'alife': ('ALIFE', 'ALIFE: Adaptive Logit Regularizer and Feature Replay '
               'for Incremental Semantic Segmentation', '2210.06816'),
+    'dft': ('DFT*', 'Revisiting Continual Semantic Segmentation with '
+            'Pre-trained Vision Models', '2508.04267'),
     'ewc': ('EWC', *EWC),
     'finetune': ('Finetune', ),
     'ilt': ('ILT', 'Incremental Learning Techniques for Semantic '

@@ -125,15 +125,18 @@ class StepTransitionHook(Hook):
 
 
 def _give_teacher(student, config: dict, state: dict) -> None:
-    teacher = build_plain(config, student.channels[:-1])
-    teacher.load_state_dict(state)
+    teacher = build_plain(
+        dict(config, allocate=None), student.channels[:-1])
+    # without the rows that were allocated ahead
+    teacher.load_state_dict({key: state[key] for key in teacher.state_dict()})
     student.set_teacher(teacher.to(next(student.parameters()).device))
 
 
 def build_plain(config: dict, channels: Sequence[int]):
     """Build the plain network of a step, without losses and branches."""
     config = dict(
-        copy.deepcopy(config), channels=list(channels), losses={}, rc=None)
+        copy.deepcopy(config), channels=list(channels), losses={}, rc=None,
+        train_only=None)
     config.pop('pseudo_label', None)  # a segmentor's only
     return MODELS.build(config)
 

@@ -1,5 +1,6 @@
 """Any MMPretrain ``ImageClassifier`` as the student of a sequence."""
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -39,6 +40,7 @@ class ContinualImageClassifier(Student, ImageClassifier):
     """
 
     quantities = ClassifierQuantities
+    rows = re.compile(r'^head\..*\.linears\.(\d+)\.')
 
     def __init__(self,
                  *args,
@@ -76,6 +78,9 @@ class ContinualImageClassifier(Student, ImageClassifier):
             raise ValueError(
                 'A classifier without a head cannot grow: give it one, such '
                 "as head=dict(type='LinearClsHead', ...).")
+        if self.ahead:
+            raise ValueError('model.allocate is for segmentors: take it out '
+                             'of the method.')
         grow_linear(self.head, self.channels)
 
     @property
@@ -100,11 +105,6 @@ class ContinualImageClassifier(Student, ImageClassifier):
                 "The policy 'balanced' is for classes that compete; with a "
                 "head per task choose 'default', 'torch' or 'zero'.")
         self.classifier.initialise_new(policy)
-
-    def is_new(self, key: str) -> bool:
-        """Whether a ``state_dict`` key belongs to this step's channels."""
-        new = f'.linears.{len(self.classifier.linears) - 1}.'
-        return self.channels[-1] > 0 and key.startswith('head.') and new in key
 
     def pre_logits(self, inputs: Tensor) -> Tensor:
         """What the last layer reads, (B, D)."""

@@ -1,4 +1,5 @@
 """Any mmseg ``EncoderDecoder`` as the student of a sequence."""
+import re
 from collections.abc import Sequence
 
 import torch
@@ -13,7 +14,7 @@ from mmseg_spwc.utils.options import check_options
 
 from ..growing import grow_head
 from ..pseudo_label import PseudoLabeller
-from ..quantities import SegmentorQuantities
+from ..quantities import Maps, SegmentorQuantities
 from ..student import Student
 from ..taps import OldPass, TappedOutputs, tapped_pass
 
@@ -40,6 +41,9 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
         priority_on (str): What spWC's weights multiply: ``'pixel'``, the
             cross entropy of old pixels; ``'distillation'``; or ``'both'``.
             Defaults to 'pixel'.
+        argmax (str): Which rows compete for a pixel in a test: ``'all'``, so
+            that one for a later class (``allocate``) may win and the pixel
+            has no class, or ``'seen'``. Defaults to 'all'.
         channels_last (bool): Keep channels last in memory, which many CPUs,
             and GPUs in half precision, compute faster. Rounding differs.
             Defaults to False.
@@ -53,12 +57,14 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
 
     quantities = SegmentorQuantities
     priority_unit = 'class'  # of the weights that spWC sets
+    rows = re.compile(r'\.conv_seg\.convs\.(\d+)\.')
 
     def __init__(self,
                  *args,
                  pseudo_label: dict | None = None,
                  pre_activation: bool = False,
                  priority_on: str = 'pixel',
+                 argmax: str = 'all',
                  channels_last: bool = False,
                  teacher_dtype: str | None = None,
                  **kwargs) -> None:
@@ -77,6 +83,10 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
             raise ValueError(f'self_paced.on is one of '
                              f'{", ".join(PRIORITY_ON)}, not {priority_on!r}.')
         self.priority_on = priority_on
+        if argmax not in ('all', 'seen'):
+            raise ValueError(f"model.argmax is 'all' or 'seen', not "
+                             f'{argmax!r}.')
+        self.argmax = argmax
 
     def set_teacher(self, teacher: nn.Module) -> None:
         """Take a copy of the previous model, in the teacher's precision."""
@@ -87,7 +97,7 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
     def grow(self) -> None:
         """Give every head one classifier for each step."""
         for head in self.heads():
-            grow_head(head, self.channels)
+            grow_head(head, self.channels, self.ahead)
 
     def initialise_new(self, policy: str, share: float | None = None) -> None:
         """See :meth:`GrowingClassifier.initialise_new`."""
@@ -123,11 +133,6 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
         self.priorities = torch.ones(VOID + 1)
         self.priorities[:len(v)] = torch.as_tensor(v).float()
 
-    def is_new(self, key: str) -> bool:
-        """Whether a ``state_dict`` key belongs to this step's channels."""
-        new = f'.conv_seg.convs.{len(self.heads()[0].conv_seg.convs) - 1}.'
-        return self.channels[-1] > 0 and new in key
-
     def active_labels(self, samples: Sequence) -> Tensor:
         """Channels of the pixels, (B, H, W)."""
         labels = labels_of(samples).long()
@@ -145,6 +150,35 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
             size=tuple(size),
             mode='bilinear',
             align_corners=self.align_corners)
+
+    def postprocess_result(self, seg_logits: Tensor,
+                           data_samples: Sequence | None = None) -> list:
+        """As mmseg does; a pixel that a later class wins has no class."""
+        seen = sum(self.channels)
+        if self.argmax == 'seen':
+            seg_logits = seg_logits[:, :seen]
+        samples = super().postprocess_result(seg_logits, data_samples)
+        for sample in samples if seg_logits.shape[1] > seen else ():
+            channels = sample.pred_sem_seg.data
+            channels[channels >= seen] = VOID
+        return samples
+
+    def try_losses(self) -> None:
+        if self.train_only != 'new_rows':
+            return
+        batch, rows = random_batch(
+            self.num_old, self.num_new + sum(self.ahead))
+        for name, loss in self.losses.items():
+            value = self.call(loss, batch)
+            parts = value.values() if isinstance(value, dict) else [value]
+            total = sum(parts)
+            grad = total.requires_grad and torch.autograd.grad(
+                total, rows, allow_unused=True)[0]
+            if grad is None or not torch.any(torch.as_tensor(grad)):
+                raise ValueError(
+                    f"The loss {name!r} cannot train: model.train_only="
+                    "'new_rows' freezes all that it depends on. Take one of "
+                    'the two out.')
 
     def loss(self, inputs: Tensor, data_samples: Sequence) -> dict:
         """Compute every loss of the step, and the pixel accuracy."""
@@ -213,6 +247,28 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
                 or old.logits is None):  # nothing is distilled
             return None
         return self.priorities.to(old.classes.device)[old.classes]
+
+
+def random_batch(num_old: int, num_new: int) -> tuple:
+    """Quantities of a batch of noise, and its logits of the new channels,
+    which alone depend on a parameter."""
+    generator = torch.Generator().manual_seed(0)
+
+    def noise(channels: int) -> Tensor:
+        return torch.randn(2, channels, 8, 8, generator=generator)
+
+    rows = noise(num_new).requires_grad_()
+    logits = torch.cat([noise(num_old), rows], dim=1)
+    maps = noise(4), noise(4)
+    old_logits = noise(num_old)
+    labels = torch.randint(
+        num_old + num_new, (2, 8, 8), generator=generator)
+    return SegmentorQuantities(
+        logits=logits, features=Maps((*maps, logits)), stages=maps[:1],
+        old_logits=old_logits,
+        old_features=Maps((noise(4), noise(4), old_logits)), labels=labels,
+        pixel_weight=None, old_weight=None, num_new=num_new,
+        num_old=num_old), rows
 
 
 def floating_type(name: str | None) -> torch.dtype | None:
