@@ -14,7 +14,6 @@ except ModuleNotFoundError as error:
         'Classification needs the package mmpretrain, which is not '
         "installed: run `pip install 'mmseg_spwc[cls]'`.") from error
 
-from .models.batch_preprocessor import BatchPreprocessor
-from .models.classifiers import ContinualImageClassifier
+from .models.classifier import BatchPreprocessor, ContinualImageClassifier
 
 __all__ = ['BatchPreprocessor', 'ContinualImageClassifier']

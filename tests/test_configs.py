@@ -13,7 +13,7 @@ from mmseg_spwc.engine import step_config
 from mmseg_spwc.models.pseudo_label import PseudoLabeller
 from mmseg_spwc.models.quantities import of_teacher
 from mmseg_spwc.models.rc_layers import DoubledConv
-from mmseg_spwc.models.segmentors import ContinualEncoderDecoder
+from mmseg_spwc.models.segmentor import ContinualEncoderDecoder
 from mmseg_spwc.models.taps import OldPass
 from mmseg_spwc.registry import MODELS
 from mmseg_spwc.scenario import Scenario, build_scenario

@@ -19,21 +19,15 @@ from .losses.base import check_labels, full_precision
 from .taps import predicted
 
 
-def region_means(features: Tensor,
-                 labels: Tensor,
-                 classes: Sequence[int],
+def region_means(features: Tensor, labels: Tensor, classes: Sequence[int],
                  min_region: float = 0.005) -> dict[int, Tensor]:
     """Mean feature of every class in every image that shows enough of it.
 
-    The map is coarser than the labels: a pixel has the feature of the cell
-    it lies in, so a cell counts as much as it is covered by the class.
-
-    Args:
-        features (Tensor): Decoder maps, (B, D, h, w).
-        labels (Tensor): Channels of the pixels, (B, H, W).
-        classes (Sequence[int]): Channels to look for.
-        min_region (float): Share of an image's pixels that a class must
-            exceed; (M, D) means are left of it, with M from 0 to B.
+    From decoder maps (B, D, h, w) and channels (B, H, W) follow (M, D) means
+    of every class, with M the number of images of which it covers more than
+    the share ``min_region``. The map is coarser than the labels: a pixel has
+    the feature of the cell it lies in, so a cell counts as much as it is
+    covered by the class.
     """
     means = {}
     for label in classes:
@@ -156,8 +150,7 @@ class CayleyRotations(nn.Module):
         return features @ self.matrices().mT
 
 
-def likeness(maps: Tensor, memory: Tensor,
-             sharpness: float = 10.) -> Tensor:
+def likeness(maps: Tensor, memory: Tensor, sharpness: float = 10.) -> Tensor:
     r"""How much each position shows the class, a softmax over positions.
 
     .. math::
@@ -187,22 +180,15 @@ def representatives(old_maps: Tensor, maps: Tensor,
         torch.einsum('kbhw,bdhw->kbd', weights, x) for x in (old_maps, maps))
 
 
-def rotation_loss(rotated: Tensor,
-                  current: Tensor,
-                  logits: Tensor,
-                  classes: Tensor,
-                  mix: float = 0.99) -> Tensor:
+def rotation_loss(rotated: Tensor, current: Tensor, logits: Tensor,
+                  classes: Tensor, mix: float = 0.99) -> Tensor:
     r"""What a rotation of old features into the new space must achieve.
 
     :math:`(1 - \lambda) \, CE(g(R r_{prev} + o), c) + \lambda \, (1 -
-    \cos(R r_{prev}, r_{cur}))`, averaged over classes and images.
-
-    Args:
-        rotated (Tensor): :math:`R r_{prev}`, (K, B, D).
-        current (Tensor): :math:`r_{cur}`, (K, B, D).
-        logits (Tensor): The classifier's of the rotated, (K, B, C).
-        classes (Tensor): Channels of the K classes, (K,).
-        mix (float): :math:`\lambda`. Defaults to 0.99.
+    \cos(R r_{prev}, r_{cur}))`, averaged over classes and images: ``rotated``
+    :math:`R r_{prev}` and ``current`` :math:`r_{cur}` (K, B, D), the
+    classifier's ``logits`` of the rotated (K, B, C), the ``classes`` (K,)
+    and :math:`\lambda`, ``mix``.
     """
     labels = classes[:, None].expand(logits.shape[:2])  # (K, B)
     entropy = functional.cross_entropy(
@@ -221,12 +207,8 @@ class MemoryRotation(nn.Module):
     1x1 convolution, as a constant.
     """
 
-    def __init__(self,
-                 memory: FeatureMemory,
-                 before: Tensor,
-                 offset: Tensor,
-                 classifier: nn.Module,
-                 mix: float = 0.99) -> None:
+    def __init__(self, memory: FeatureMemory, before: Tensor, offset: Tensor,
+                 classifier: nn.Module, mix: float = 0.99) -> None:
         super().__init__()
         self.before, self.offset, self.mix = before, offset, mix
         self.centred = memory.stacked() - before  # (K, N, D)

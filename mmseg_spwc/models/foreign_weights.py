@@ -16,7 +16,6 @@ SHOWN = 5  # keys of each kind that an error names
 
 
 class Format(NamedTuple):
-    """A foreign format."""
     name: str  # what an error message calls it
     mark: str  # a key that no other format has
     backbone: type  # class of the backbones it fits
@@ -43,18 +42,12 @@ def convert_state_dict(state: Mapping, backbone: nn.Module) -> dict:
     return state
 
 
-def load_backbone_weights(backbone: nn.Module,
-                          state: Mapping,
+def load_backbone_weights(backbone: nn.Module, state: Mapping,
                           source: str = '') -> None:
     """Convert weights and load them, all of them or none.
 
     Every parameter and every running statistic of the backbone must be
     provided in the right shape; only ``num_batches_tracked`` may be absent.
-
-    Args:
-        backbone (nn.Module): The mmseg backbone to fill.
-        state (Mapping): Weights as in :func:`convert_state_dict`.
-        source (str): Where the weights come from, for the error message.
     """
     given = _without_counters(convert_state_dict(state, backbone))
     wanted = _without_counters(backbone.state_dict())
@@ -98,8 +91,7 @@ def _unwrap(state: Mapping) -> dict:
     if isinstance(state.get('state_dict'), Mapping):
         state = state['state_dict']
     state = {k.removeprefix('module.'): v for k, v in state.items()}
-    inner = _under('backbone.', state)
-    return inner or state
+    return _under('backbone.', state) or state
 
 
 def _under(prefix: str, state: Mapping) -> dict:
@@ -140,11 +132,8 @@ def _rename_iabn(key: str) -> str:
 
 
 def _convert_mobilenet_v2(state: dict, backbone: MobileNetV2) -> dict:
-    """torchvision counts blocks through, mmseg by stage.
-
-    The last feature layer, a 1x1 convolution to 1280 channels, is not part
-    of mmseg's backbone.
-    """
+    """torchvision counts blocks through, mmseg by stage and without the last
+    1x1 convolution to 1280 channels."""
     blocks = [f'{stage}.{i}' for stage in backbone.layers
               for i in range(len(getattr(backbone, stage)))]
     converted = {}

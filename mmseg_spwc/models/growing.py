@@ -17,12 +17,10 @@ PLACES = ('fc', 'fc.fc', 'layers.head')
 
 
 class _Growing(nn.Module):
-    """Settings of a classifier; a step that adds no channel has no layer.
+    """The channels added by each step, background included in the first.
 
-    Args:
-        channels (Sequence[int]): Channels added by each step, background
-            included in the first. A later step may add none
-            (domain-incremental learning).
+    A later step may add none (domain-incremental learning), and then has no
+    layer.
     """
 
     policies: tuple[str, ...] = ()
@@ -47,11 +45,8 @@ class _Growing(nn.Module):
 class GrowingClassifier(_Growing):
     """Classifies pixels by one 1x1 convolution a step.
 
-    Args:
-        in_channels (int): Channels of the features.
-        channels (Sequence[int]): Channels added by each step.
-        ahead (Sequence[int]): Channels that later steps will add, and that
-            are there already. Defaults to none.
+    ``ahead`` are the channels that later steps will add, and that are there
+    already.
     """
 
     policies = ('default', 'background', 'balanced', 'share', 'index', 'zero')
@@ -72,30 +67,25 @@ class GrowingClassifier(_Growing):
         return torch.cat([conv(x) for conv in self.convs], dim=1)
 
     @torch.no_grad()
-    def initialise_new(self,
-                       policy: str,
-                       background: int = 0,
+    def initialise_new(self, policy: str, background: int = 0,
                        share: float | None = None) -> None:
         """Initialise the channels of the last step from the background.
 
         Call it once, after the earlier steps' weights are loaded. It does
         nothing at the first step and where the last step adds no channel.
 
-        Args:
-            policy (str): ``'default'`` keeps torch's initialisation;
-                ``'background'`` copies the background's weight and leaves
-                all biases (published RCIL); ``'balanced'`` shares the
-                background's probability out evenly (MiB): the new channels
-                get w_bg and b_bg - log(C_new + 1), and b_bg is lowered by
-                the same; ``'share'`` gives the new channels together the
-                part ``share`` of the background's probability, and equals
-                ``'balanced'`` for C_new / (C_new + 1); ``'index'`` is
-                ``'share'`` with C_new / C, where C counts the channels of
-                all steps so far, so later classes start with less;
-                ``'zero'`` sets weight and bias to 0.
-            background (int): Channel of the background, not a new one.
-            share (float, optional): For the policy ``'share'``, between 0
-                and 1.
+        - ``'default'`` keeps torch's initialisation;
+        - ``'background'`` copies the background's weight and leaves all
+          biases (published RCIL);
+        - ``'balanced'`` shares the background's probability out evenly
+          (MiB): the new channels get w_bg and b_bg - log(C_new + 1), and
+          b_bg is lowered by the same;
+        - ``'share'`` gives the new channels together the part ``share`` of
+          the background's probability, and equals ``'balanced'`` for
+          C_new / (C_new + 1);
+        - ``'index'`` is ``'share'`` with C_new / C, where C counts the
+          channels of all steps so far, so later classes start with less;
+        - ``'zero'`` sets weight and bias to 0.
         """
         grows = self._adds_to_old(policy)
         _check_share(policy, share)
@@ -143,12 +133,7 @@ class GrowingClassifier(_Growing):
 
 
 class GrowingLinear(_Growing):
-    """Classifies features by one linear layer a step.
-
-    Args:
-        in_features (int): Size of the features.
-        channels (Sequence[int]): Channels added by each step.
-    """
+    """Classifies features by one linear layer a step."""
 
     policies = ('default', 'torch', 'zero', 'balanced')
 
@@ -179,18 +164,15 @@ class GrowingLinear(_Growing):
 
     @torch.no_grad()
     def initialise_new(self, policy: str) -> None:
-        """Initialise the channels of the last step.
+        """Initialise the channels of the last step, as in
+        :meth:`GrowingClassifier.initialise_new`.
 
-        Call it once, after the earlier steps' weights are loaded. It does
-        nothing at the first step and where the last step adds no channel.
-
-        Args:
-            policy (str): ``'default'`` keeps them as they were built: as
-                torch draws them, unless the head's ``init_cfg`` says
-                otherwise; ``'torch'`` draws them anew as torch does;
-                ``'zero'`` sets weight and bias to 0; ``'balanced'`` sets
-                both to the mean of all earlier channels', so that a new
-                class competes as an average old one.
+        - ``'default'`` keeps them as they were built: as torch draws them,
+          unless the head's ``init_cfg`` says otherwise;
+        - ``'torch'`` draws them anew as torch does;
+        - ``'zero'`` sets weight and bias to 0;
+        - ``'balanced'`` sets both to the mean of all earlier channels', so
+          that a new class competes as an average old one.
         """
         if not self._adds_to_old(policy):
             return
@@ -215,10 +197,8 @@ def grow_head(head: nn.Module, channels: Sequence[int],
               ahead: Sequence[int] = ()) -> GrowingClassifier:
     """Give a decode head of mmseg one classifier for each step.
 
-    Replaces ``head.conv_seg``, which every pixel-classifying head has, by
-    freshly initialised convolutions and sets ``head.num_classes`` and
-    ``head.out_channels``. Nothing else is touched: a head with further
-    per-class layers (DAHead, EncHead) keeps them as they were built.
+    Replaces ``head.conv_seg`` by freshly initialised convolutions. Further
+    per-class layers (DAHead, EncHead) are kept as they were built.
     """
     old = getattr(head, 'conv_seg', None)
     if old is None:
@@ -234,12 +214,8 @@ def grow_head(head: nn.Module, channels: Sequence[int],
 
 
 def grow_linear(head: nn.Module, channels: Sequence[int]) -> GrowingLinear:
-    """Give a head of MMPretrain one linear layer for each step.
-
-    Replaces the head's last layer, an ``nn.Linear`` at one of
-    :data:`PLACES`, by freshly initialised ones and sets ``head.num_classes``.
-    Hidden layers before it are not touched.
-    """
+    """Give a head of MMPretrain one linear layer for each step, in place of
+    its last one; hidden layers before it are kept."""
     linears = [m for m in head.modules() if isinstance(m, nn.Linear)]
     for place in PLACES:
         old = _find(head, place)

@@ -22,32 +22,19 @@ from mmseg_spwc.utils.options import is_number
 from .taps import OldPass, predicted
 
 
-def pseudo_labels(old_logits: Tensor,
-                  labels: Tensor,
-                  num_old: int,
+def pseudo_labels(old_logits: Tensor, labels: Tensor, num_old: int,
                   thresholds: Tensor | None = None,
-                  confidence: float | None = None,
-                  compat: str | None = None,
+                  confidence: float | None = None, compat: str | None = None,
                   classes: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Label the background with the old model's predictions.
+    """Label the background, (B, H, W) below ``num_old``, by old logits.
 
-    A prediction counts where its entropy is below its class's threshold, or
-    where its probability exceeds the confidence; give one of both.
+    A prediction counts where its entropy is below its class's threshold
+    (C_cur,), or where its probability exceeds the confidence; give one of
+    both. ``classes`` are the old model's, if they are known.
 
-    Args:
-        old_logits (Tensor): (B, C_old, H, W), at label size.
-        labels (Tensor): (B, H, W); below ``num_old`` is background.
-        num_old (int): C_old.
-        thresholds (Tensor, optional): (C_cur,), of
-            :meth:`EntropyThresholds.thresholds`. Defaults to None.
-        confidence (float, optional): A probability. Defaults to None.
-        compat (str, optional): 'plop' for the published form.
-        classes (Tensor, optional): The old model's, if they are known.
-
-    Returns:
-        tuple[Tensor, Tensor]: New labels (B, H, W), ``VOID`` where the old
-        model is not sure, and the accepted share of each image's background
-        (B,); without any, 1, or 0 as published.
+    Returned are new labels (B, H, W), ``VOID`` where the old model is not
+    sure, and the accepted share of each image's background (B,); without
+    any, 1, or 0 as published.
     """
     _check_compat(compat)
     _check_pixels(old_logits, labels, num_old)
@@ -84,11 +71,8 @@ class PseudoLabeller:
             median and share. Defaults to None.
     """
 
-    def __init__(self,
-                 confidence: float | None = None,
-                 portion: float = 0.5,
-                 floor: float = 0.001,
-                 adaptive: bool = True,
+    def __init__(self, confidence: float | None = None, portion: float = 0.5,
+                 floor: float = 0.001, adaptive: bool = True,
                  compat: str | None = None) -> None:
         shares = dict(portion=portion)
         if confidence is not None:
@@ -119,8 +103,7 @@ class PseudoLabeller:
         self.thresholds = entropies.thresholds(self.floor, self.portion)
 
     def __call__(self, old: OldPass, labels: Tensor, num_old: int) -> tuple:
-        """Return new labels (B, H, W) and the images' weights (B,) or None.
-        """
+        """New labels (B, H, W), and the images' weights (B,) or None."""
         if self.needs_thresholds:
             raise RuntimeError(
                 'Pseudo labels by entropy need thresholds: add '
@@ -135,30 +118,17 @@ class PseudoLabeller:
 class EntropyThresholds:
     """Median entropy of every class that the old model predicts.
 
-    One pass over the training images fills a histogram; with several
-    processes, sum ``histogram`` over them before reading thresholds::
+    One pass over the training images fills ``histogram``, which counts the
+    pixels by predicted class and entropy; several processes sum theirs
+    before reading thresholds::
 
         entropies = EntropyThresholds(num_classes)
         for images, labels in loader:
             entropies.update(old_model(images), labels, num_old)
         thresholds = entropies.thresholds()
-
-    Args:
-        num_classes (int): C_cur, all classes seen so far with background.
-        bins (int): Bins of [0, 1]. Defaults to 100.
-        compat (str, optional): 'plop' for the published form. Defaults to
-            None.
-        device (torch.device | str, optional): Where the histogram lives.
-            Defaults to None, for the CPU.
-
-    Attributes:
-        histogram (Tensor): (C_cur, bins), long, pixels by predicted class
-            and entropy.
     """
 
-    def __init__(self,
-                 num_classes: int,
-                 bins: int = 100,
+    def __init__(self, num_classes: int, bins: int = 100,
                  compat: str | None = None,
                  device: torch.device | str | None = None) -> None:
         _check_compat(compat)
@@ -167,8 +137,7 @@ class EntropyThresholds:
             num_classes, bins, dtype=torch.long, device=device)
 
     @torch.no_grad()
-    def update(self, old_logits: Tensor, labels: Tensor,
-               num_old: int) -> None:
+    def update(self, old_logits: Tensor, labels: Tensor, num_old: int) -> None:
         """Count the background pixels, labelled below ``num_old``."""
         _check_pixels(old_logits, labels, num_old)
         num_classes, num_bins = self.histogram.shape
@@ -181,9 +150,7 @@ class EntropyThresholds:
         self.histogram += counts.to(self.histogram.device).view_as(
             self.histogram)
 
-    def thresholds(self,
-                   floor: float = 0.001,
-                   portion: float = 0.5) -> Tensor:
+    def thresholds(self, floor: float = 0.001, portion: float = 0.5) -> Tensor:
         """Entropy (C_cur,) below which a portion of each class's pixels lies.
 
         ``floor`` is the least, and that of a class never predicted.
@@ -195,8 +162,7 @@ class EntropyThresholds:
         return quantile.where(seen, floor).clamp(min=floor)
 
 
-def normalised_entropy(old_logits: Tensor,
-                       num_classes: int,
+def normalised_entropy(old_logits: Tensor, num_classes: int,
                        compat: str | None = None) -> Tensor:
     """Entropy (B, H, W) of the old softmax, 0 for certain, 1 for uniform.
 

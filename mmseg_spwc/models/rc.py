@@ -26,14 +26,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from mmseg_spwc.utils.options import regular_expression
 
-from .rc_layers import (
-    Doubled,
-    DoubledConv,
-    FoldedConv,
-    FoldedNorm,
-    FusedNorm,
-    fold,
-)
+from .rc_layers import Doubled, DoubledConv, FusedNorm, double, fold
 
 Group = tuple[list[str], str]  # names of convolutions, name of their norm
 
@@ -45,8 +38,7 @@ def is_branched(module: nn.Module) -> bool:
 
 def add_branches(module: nn.Module,
                  match: str | Callable[[str], bool] | None = None,
-                 frozen: bool = True,
-                 init: str = 'merged',
+                 frozen: bool = True, init: str = 'merged',
                  branches: dict[str, Tensor] | None = None,
                  folded: bool = False) -> nn.Module:
     """Double convolutions and their batch norms, in place.
@@ -82,9 +74,13 @@ def add_branches(module: nn.Module,
         raise ValueError("init='carry' needs the branches exported before "
                          'the last merge, and no other init takes them')
     for convs, norm in matched_groups(module, match):
-        _double(module, convs, norm, frozen, folded)
+        fused = double([module.get_submodule(name) for name in convs],
+                       module.get_submodule(norm), frozen, folded)
+        for name, part in zip([norm, *convs], [fused, *fused.convs],
+                              strict=True):
+            _replace(module, name, part)
         if init == 'independent':
-            for conv in map(module.get_submodule, convs):
+            for conv in fused.convs:
                 std = conv.old.weight.std().item()
                 nn.init.normal_(conv.new.weight, std=std)
     if init == 'carry':
@@ -99,53 +95,28 @@ def check_init(init: str) -> None:
                          f"'independent', got {init!r}")
 
 
-def _double(module: nn.Module, convs: list[str], norm: str, frozen: bool,
-            folded: bool) -> None:
-    plain = [module.get_submodule(name) for name in convs]
-    sizes = [conv.out_channels for conv in plain]
-    folded = folded and frozen and all(type(c) is nn.Conv2d for c in plain)
-    layer = module.get_submodule(norm)
-    fused = FoldedNorm(layer, sizes) if folded else \
-        FusedNorm(layer, sizes, frozen)
-    _replace(module, norm, fused)
-    start = 0
-    for name, conv in zip(convs, plain, strict=True):
-        part = slice(start, start + conv.out_channels)
-        start = part.stop
-        _replace(module, name, FoldedConv(conv, fused, part) if folded else
-                 DoubledConv(conv, frozen))
-
-
 def _replace(module: nn.Module, name: str, part: nn.Module) -> None:
     parent, _, leaf = name.rpartition('.')
     setattr(module.get_submodule(parent), leaf, part)
 
 
 def merge_branches(module: nn.Module) -> nn.Module:
-    """Fold all branches into plain layers, in place.
+    """Fold all branches of a network, if any, into plain layers, in place.
 
     The names, the types and the number of parameters are those of the plain
-    network, and so is, in evaluation, the function that was trained.
-
-    Args:
-        module (nn.Module): A network; left as it is without branches.
-
-    Returns:
-        nn.Module: The same module.
+    network; in evaluation it computes what was trained.
     """
-    for convs, norm in find_groups(module, DoubledConv, FusedNorm):
-        fused = module.get_submodule(norm)
-        doubled = [module.get_submodule(name) for name in convs]
-        fold(doubled, fused)
-        for name, conv in zip(convs, doubled, strict=True):
-            _replace(module, name, conv.new)
-        _replace(module, norm, fused.new)
+    parts = [*_doubled_parts(module)]
+    for _, part in parts:
+        if isinstance(part, FusedNorm):
+            fold(part)
+    for name, part in parts:
+        _replace(module, name, part.new)
     return module
 
 
 def export_branches(module: nn.Module) -> dict[str, Tensor]:
-    """Copy the tensors of the branches ``new``, by the plain layers' names.
-    """
+    """Copy the branches ``new``, by the plain layers' names."""
     return {
         f'{name}.{key}': value.clone()
         for name, part in _doubled_parts(module)
@@ -154,8 +125,7 @@ def export_branches(module: nn.Module) -> dict[str, Tensor]:
 
 
 def import_branches(module: nn.Module, branches: dict[str, Tensor]) -> None:
-    """Load what :func:`export_branches` returned into the branches ``new``.
-    """
+    """Load into the branches ``new`` what was exported."""
     for name, part in _doubled_parts(module):
         keys = part.new.state_dict()
         missing = [k for k in keys if f'{name}.{k}' not in branches]
@@ -171,14 +141,12 @@ def _doubled_parts(module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
             yield name, part
 
 
-def matched_groups(
-        module: nn.Module,
-        match: str | Callable[[str], bool] | None) -> list[Group]:
-    """Find the convolutions to double (see :func:`add_branches`) and their
-    batch norms."""
+def matched_groups(module: nn.Module,
+                   match: str | Callable[[str], bool] | None) -> list[Group]:
+    """Find the convolutions to double and their batch norms."""
     accept = regular_expression(match, 'rc.match').search if isinstance(
         match, str) else match
-    groups = find_groups(module, nn.Conv2d, _BatchNorm, accept)
+    groups = _find_groups(module, accept)
     if not groups:
         raise ValueError(f'no convolution with a batch norm matches {match!r}')
     for convs, norm in groups:
@@ -194,25 +162,19 @@ def matched_groups(
     return groups
 
 
-def find_groups(module: nn.Module,
-                conv_type: type,
-                norm_type: type,
-                accept: Callable[[str], bool] | None = None) -> list[Group]:
-    """Find convolutions of a type and the norms that follow them.
-
-    All that ``accept`` allows must have a norm; None is for all that have
-    one.
-    """
+def _find_groups(module: nn.Module,
+                 accept: Callable[[str], bool] | None) -> list[Group]:
+    """All that ``accept`` allows must have a norm; None is for all that do."""
     shared = _shared_groups(module)
     names = [
         name for name, part in module.named_modules()
-        if isinstance(part, conv_type) and (accept is None or accept(name))
+        if isinstance(part, nn.Conv2d) and (accept is None or accept(name))
         and not isinstance(module.get_submodule(name.rpartition('.')[0]),
                            DoubledConv)
     ]
     groups = []
     for name in names:
-        group = shared.get(name) or ([name], _partner(module, name, norm_type))
+        group = shared.get(name) or ([name], _partner(module, name))
         missing = set(group[0]) - set(names)
         if missing:
             raise ValueError(
@@ -232,13 +194,13 @@ def _shared_groups(module: nn.Module) -> dict[str, Group]:
     groups = {}
     for prefix, part in module.named_modules():
         for convs, norm in getattr(part, 'rc_groups', list)():
-            convs = [_join(prefix, name) for name in convs]
-            groups.update(
-                dict.fromkeys(convs, (convs, _join(prefix, norm))))
+            norm, *convs = (f'{prefix}.{name}'.lstrip('.')
+                            for name in [norm, *convs])
+            groups.update(dict.fromkeys(convs, (convs, norm)))
     return groups
 
 
-def _partner(module: nn.Module, name: str, norm_type: type) -> str | None:
+def _partner(module: nn.Module, name: str) -> str | None:
     """Name of the norm that belongs to a convolution by its own name."""
     prefix, _, leaf = name.rpartition('.')
     parent = module.get_submodule(prefix)
@@ -246,10 +208,6 @@ def _partner(module: nn.Module, name: str, norm_type: type) -> str | None:
     if isinstance(parent, nn.Sequential) and leaf.isdigit():
         candidates.append(str(int(leaf) + 1))
     for candidate in candidates:
-        if isinstance(getattr(parent, candidate, None), norm_type):
-            return _join(prefix, candidate)
+        if isinstance(getattr(parent, candidate, None), _BatchNorm):
+            return f'{prefix}.{candidate}'.lstrip('.')
     return None
-
-
-def _join(prefix: str, name: str) -> str:
-    return f'{prefix}.{name}' if prefix else name

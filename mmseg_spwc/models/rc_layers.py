@@ -9,14 +9,10 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 
 class Doubled(nn.Module):
-    """A layer twice: ``old`` is the plain one, ``new`` a copy.
+    """A layer twice: ``old``, which may be frozen, and a copy, ``new``.
 
-    It also loads the weights of the plain layer, which both branches get: so
-    weights from anywhere can be loaded into a network with branches.
-
-    Args:
-        layer (nn.Module): A convolution or a batch norm.
-        frozen (bool): Whether ``old`` is kept from training.
+    Both branches load the weights of the plain layer, so weights from
+    anywhere can be loaded into a network with branches.
     """
 
     def __init__(self, layer: nn.Module, frozen: bool) -> None:
@@ -47,21 +43,15 @@ class FusedNorm(Doubled):
 
     In training every channel is drawn anew in every pass, for all images and
     pixels alike: from ``old`` alone (33 %), from ``new`` alone (33 %) or from
-    their mean; in evaluation it is always the mean.
-
-    Args:
-        norm (_BatchNorm): The plain norm.
-        sizes (list[int]): Channels of the convolutions that share the norm,
-            in the order of their concatenation.
-        frozen (bool): Whether ``old`` is kept from training; its statistics
-            then stay as they are even in training mode.
+    their mean; in evaluation it is always the mean. The statistics of a
+    frozen ``old`` stay as they are in training, too.
     """
 
-    def __init__(self, norm: _BatchNorm, sizes: list[int],
-                 frozen: bool) -> None:
+    def __init__(self, norm: _BatchNorm, frozen: bool) -> None:
         super().__init__(norm, frozen)
-        self.sizes = sizes
         self.frozen = frozen
+        # those under the norm, in the order of their concatenation
+        self.convs: list[DoubledConv] = []
         self.train(norm.training)
 
     def train(self, mode: bool = True) -> 'FusedNorm':
@@ -70,7 +60,8 @@ class FusedNorm(Doubled):
         return self
 
     def forward(self, x: Tensor) -> Tensor:
-        parts = x.split([n for n in self.sizes for _ in range(2)], dim=1)
+        sizes = [c.old.out_channels for c in self.convs for _ in range(2)]
+        parts = x.split(sizes, dim=1)
         old = self.old(torch.cat(parts[::2], dim=1))  # (B, C, H, W)
         new = self.new(torch.cat(parts[1::2], dim=1))
         if not self.training:
@@ -89,8 +80,8 @@ class FoldedNorm(FusedNorm):
     those of :class:`FusedNorm` up to rounding, with the same draws.
     """
 
-    def __init__(self, norm: _BatchNorm, sizes: list[int]) -> None:
-        super().__init__(norm, sizes, frozen=True)
+    def __init__(self, norm: _BatchNorm) -> None:
+        super().__init__(norm, frozen=True)
         self.share: Tensor | None = None  # of old in a pass, (C,)
         self.old_maps: dict[int, Tensor] = {}  # by their first channel
 
@@ -124,8 +115,7 @@ class FoldedConv(DoubledConv):
     ``old`` with the norm, of which ``part`` are its channels.
     """
 
-    def __init__(self, conv: nn.Conv2d, norm: FoldedNorm,
-                 part: slice) -> None:
+    def __init__(self, conv: nn.Conv2d, norm: FoldedNorm, part: slice) -> None:
         super().__init__(conv, frozen=True)
         self.__dict__['norm'] = norm  # which has a place of its own
         self.part = part
@@ -141,32 +131,42 @@ class FoldedConv(DoubledConv):
         return self.new(x)
 
 
+def double(convs: Sequence[nn.Conv2d], norm: _BatchNorm, frozen: bool,
+           folded: bool) -> FusedNorm:
+    """Double convolutions and their norm, which holds them as ``convs``."""
+    folded = folded and frozen and all(type(c) is nn.Conv2d for c in convs)
+    fused = FoldedNorm(norm) if folded else FusedNorm(norm, frozen)
+    start = 0
+    for conv in convs:
+        part = slice(start, start + conv.out_channels)
+        start = part.stop
+        fused.convs.append(FoldedConv(conv, fused, part) if folded else
+                           DoubledConv(conv, frozen))
+    return fused
+
+
 def draw_shares(channels: int) -> Tensor:
     """Draw the share of branch ``old`` in every channel: 1, 0 or a half.
 
-    The draw is on the CPU, so that processes with equal seeds agree whatever
-    their devices.
+    On the CPU, so that processes with equal seeds agree on any device.
     """
     draw = torch.rand(channels)
     return torch.where(draw < 0.33, 1.0, torch.where(draw < 0.66, 0.0, 0.5))
 
 
 @torch.no_grad()
-def fold(convs: Sequence[DoubledConv], norm: FusedNorm) -> None:
-    """Turn the branches ``new`` into the mean of both branches.
-
-    The convolutions are all those under the norm, in the order of their
-    concatenation.
-    """
+def fold(norm: FusedNorm) -> None:
+    """Turn ``new`` of a norm and its convolutions into the mean of both
+    branches."""
     start, folded = 0, []
-    for conv, size in zip(convs, norm.sizes, strict=True):
-        part = slice(start, start + size)
+    for conv in norm.convs:
+        part = slice(start, start + conv.new.out_channels)
+        start = part.stop
         kernel, *rest = _fold_slice(conv, norm, part)
         conv.new.weight.copy_(kernel)
         if conv.new.bias is not None:
             conv.new.bias.zero_()
         folded.append(rest)
-        start += size
     targets = (norm.new.running_mean, norm.new.running_var, norm.new.weight,
                norm.new.bias)
     for target, values in zip(targets, zip(*folded, strict=True),
@@ -212,8 +212,7 @@ def _fold_slice(conv: DoubledConv, norm: FusedNorm, part: slice) -> tuple:
 class _Branch:
     """One branch in float64: its kernels (C, N) and its norm (C,)."""
 
-    def __init__(self, conv: nn.Conv2d, norm: _BatchNorm,
-                 part: slice) -> None:
+    def __init__(self, conv: nn.Conv2d, norm: _BatchNorm, part: slice) -> None:
         self.kernel = conv.weight.double().flatten(1)
         self.bias = norm.bias[part].double()
         self.mean = norm.running_mean[part].double()

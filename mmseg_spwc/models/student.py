@@ -45,18 +45,16 @@ class Student:
         channels (Sequence[int]): Output channels of each step so far.
         losses (dict): Loss configs by name.
         rc (dict, optional): Arguments of
-            :func:`~mmseg_spwc.models.rc.add_branches` for representation
-            compensation. Defaults to None.
-        frozen_norm (str, optional): Batch norms whose name this regular
-            expression is found in keep their statistics and parameters.
-            Defaults to None.
+            :func:`~mmseg_spwc.models.rc.add_branches`.
+        frozen_norm (str, optional): A regular expression; batch norms in
+            whose name it is found keep their statistics and parameters.
         train_only (str, optional): ``'new_rows'`` trains this step's rows of
             the classifiers alone, with those allocated ahead; a regular
             expression, the parameters in whose names it is found. All else
             has no gradient and is in eval mode. Defaults to None, for all.
         allocate (Sequence[int] | str, optional): Channels that later steps
             will add, to be there from this step on. A config writes
-            ``'all'``. Defaults to None.
+            ``'all'``.
         **kwargs: Those of the network.
     """
 
@@ -65,12 +63,8 @@ class Student:
     teacher: nn.Module | None = None
     train_only: str | None = None
 
-    def __init__(self,
-                 *args,
-                 channels: Sequence[int],
-                 losses: dict,
-                 rc: dict | None = None,
-                 frozen_norm: str | None = None,
+    def __init__(self, *args, channels: Sequence[int], losses: dict,
+                 rc: dict | None = None, frozen_norm: str | None = None,
                  train_only: str | None = None,
                  allocate: Sequence[int] | None = None,
                  **kwargs) -> None:

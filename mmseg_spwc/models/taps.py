@@ -14,8 +14,7 @@ from .quantities import Maps
 
 @dataclass
 class StageTaps:
-    """What :func:`tap_stages` read: a map for every stage of ``out_indices``.
-    """
+    """A map for every stage of ``out_indices``."""
     features: tuple[Tensor, ...] = ()
 
 
@@ -31,12 +30,9 @@ def tap_stages(backbone: nn.Module,
             backbone(images)
         maps = taps.features
 
-    Args:
-        backbone (nn.Module): Any backbone. Of the mmseg ResNet family the
-            residual sum of each stage's last block is read; another backbone
-            has no such point in common, so its ordinary outputs are read.
-        pre_activation (bool): Whether to read before the last activation
-            (PLOP) or after it (RCIL).
+    With ``pre_activation`` (PLOP; RCIL reads after it) the residual sum of
+    each stage's last block is read of the mmseg ResNet family; other
+    backbones have no such point in common, so their outputs are read.
     """
     taps = StageTaps()
     if pre_activation and isinstance(backbone, ResNet):
@@ -90,9 +86,7 @@ class TappedOutputs(NamedTuple):
     stages: Sequence[Tensor]
 
 
-def tapped_pass(model: nn.Module,
-                inputs: Tensor,
-                pre_activation: bool = False,
+def tapped_pass(model: nn.Module, inputs: Tensor, pre_activation: bool = False,
                 channels_last: bool = False) -> TappedOutputs:
     """Run an ``EncoderDecoder`` once and keep the maps that losses compare.
 
@@ -132,9 +126,8 @@ class OldPass:
 def predicted(logits: Tensor) -> Tensor:
     """Channel (B, H, W) of each pixel's largest logit, the first of equals.
 
-    On a CPU this takes a quarter of the time of ``max`` over the channels,
-    and a tenth of that of ``argmax``: the largest of numbers is found many
-    pixels at once, its place is not.
+    On a CPU this takes a tenth of the time of ``argmax``, which does not
+    look at many pixels at once.
     """
     last = logits.shape[1] - 1
     # counted backwards, the first of equals is the largest

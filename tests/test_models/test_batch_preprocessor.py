@@ -4,7 +4,7 @@ import mmseg_spwc  # noqa: F401, I001  (before mmpretrain)
 import torch
 from mmpretrain.models import ClsDataPreprocessor
 
-from mmseg_spwc.models.batch_preprocessor import BatchPreprocessor
+from mmseg_spwc.models.classifier import BatchPreprocessor
 from mmseg_spwc.structures import BatchSamples
 
 OPTIONS = dict(mean=[100., 50., 20.], std=[2., 4., 5.], to_rgb=True)

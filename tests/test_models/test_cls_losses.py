@@ -50,7 +50,8 @@ def test_cross_entropy_by_loop(smoothing, masked):
         allowed = [(0, 1), (2, 3, 4), (2, 3, 4), (5, 6), (4, )]
         mask = torch.tensor(
             [[c in channels for c in range(7)] for channels in allowed])
-    loss = TaskCrossEntropyLoss(3., smoothing)(logits, labels, mask)
+    loss = TaskCrossEntropyLoss(
+        3., label_smoothing=smoothing)(logits, labels, mask)
     expected = 3 * loop_cross_entropy(logits, labels, allowed, smoothing)
     assert_same(loss, expected, logits)
 

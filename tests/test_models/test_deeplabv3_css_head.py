@@ -14,8 +14,8 @@ from mmengine.registry import DefaultScope
 from mmseg.registry import MODELS as MMSEG_MODELS
 from torch import nn
 
-from mmseg_spwc.models.decode_heads import DeepLabV3CSSHead
-from mmseg_spwc.models.decode_heads.deeplabv3_css_head import replicate_to
+from mmseg_spwc.models.css_head import DeepLabV3CSSHead
+from mmseg_spwc.models.css_head import replicate_to
 
 MODEL_CONFIGS = Path(__file__).parents[2] / 'configs' / '_base_' / 'models'
 SLOPE = 0.01

@@ -11,7 +11,7 @@ from mmseg.models.decode_heads import (ASPPHead, FCNHead, SegformerHead,
                                        SegmenterMaskTransformerHead)
 from torch import nn
 
-from mmseg_spwc.models.decode_heads import DeepLabV3CSSHead
+from mmseg_spwc.models.css_head import DeepLabV3CSSHead
 from mmseg_spwc.models.growing import GrowingClassifier, grow_head
 
 steps = st.tuples(

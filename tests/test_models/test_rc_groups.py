@@ -4,7 +4,7 @@ from mmcv.cnn import ConvModule
 from mmseg.models.backbones import ResNet
 from torch import nn
 
-from mmseg_spwc.models.decode_heads import DeepLabV3CSSHead
+from mmseg_spwc.models.css_head import DeepLabV3CSSHead
 from mmseg_spwc.models.rc import add_branches, matched_groups
 from mmseg_spwc.models.rc_layers import FusedNorm
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from mmseg_spwc.models.decode_heads import DeepLabV3CSSHead
+from mmseg_spwc.models.css_head import DeepLabV3CSSHead
 from mmseg_spwc.models.rc import add_branches, merge_branches
 from mmseg_spwc.models.rc_layers import draw_shares
 

@@ -20,7 +20,7 @@ from mmseg_spwc.models.feature_replay import (
     region_means,
     replay_loss,
 )
-from mmseg_spwc.models.segmentors.continual_encoder_decoder import labels_of
+from mmseg_spwc.models.segmentor import labels_of
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 from mmseg_spwc.utils.files import write_tensors

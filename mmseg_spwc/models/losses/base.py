@@ -9,7 +9,7 @@ from mmseg_spwc.labels import VOID
 
 
 class Loss(nn.Module):
-    """A loss and its factor ``loss_weight``."""
+    """Every loss has the argument ``loss_weight``, its factor."""
 
     def __init__(self, loss_weight: float = 1.0) -> None:
         super().__init__()
@@ -17,10 +17,9 @@ class Loss(nn.Module):
 
 
 class PixelLoss(Loss):
-    """A loss for which pixels labelled ``ignore_index`` count nothing."""
+    """Also has ``ignore_index``, the label of pixels that count nothing."""
 
-    def __init__(self,
-                 loss_weight: float = 1.0,
+    def __init__(self, loss_weight: float = 1.0,
                  ignore_index: int = VOID) -> None:
         super().__init__(loss_weight)
         self.ignore_index = ignore_index
@@ -38,9 +37,8 @@ def full_precision(function: Callable) -> Callable:
         if len(first) == 0:
             raise ValueError('expected at least one image or feature map')
         with torch.autocast(first.device.type, enabled=False):
-            return function(
-                *map(_widen, args),
-                **{name: _widen(arg) for name, arg in kwargs.items()})
+            return function(*_widen(args), **{
+                name: _widen(value) for name, value in kwargs.items()})
 
     return wrapper
 
@@ -104,6 +102,5 @@ def mean_over_pixels(loss: Tensor,
 
 
 def mean_where(loss: Tensor, mask: Tensor) -> Tensor:
-    """Mean over the pixels of a mask; a zero with a gradient if it is empty.
-    """
+    """Mean over a mask; a zero with a gradient if it is empty."""
     return (loss * mask).sum() / mask.sum().clamp(min=1)

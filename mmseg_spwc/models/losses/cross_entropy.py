@@ -3,7 +3,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mmseg_spwc.labels import VOID
 from mmseg_spwc.registry import MODELS
 
 from .base import (
@@ -22,24 +21,15 @@ class PixelCrossEntropyLoss(PixelLoss):
     Args:
         ignore_background (bool): Leave label 0 out, so that only the classes
             of the current step are learnt (ALIFE). Defaults to False.
-        loss_weight (float): Factor of the loss. Defaults to 1.0.
-        ignore_index (int): Label that counts nothing. Defaults to 255.
     """
 
-    def __init__(self,
-                 ignore_background: bool = False,
-                 loss_weight: float = 1.0,
-                 ignore_index: int = VOID) -> None:
-        super().__init__(loss_weight, ignore_index)
+    def __init__(self, ignore_background: bool = False, **kwargs) -> None:
+        super().__init__(**kwargs)
         self.ignore_background = ignore_background
 
     @full_precision
-    def forward(self,
-                logits: Tensor,
-                labels: Tensor,
-                num_old: int = 0,
+    def forward(self, logits: Tensor, labels: Tensor,
                 pixel_weight: Tensor | None = None) -> Tensor:
-        """``num_old`` plays no part."""
         check_labels(logits, labels)
         if self.ignore_background:
             labels = labels.masked_fill(labels == 0, self.ignore_index)
@@ -60,26 +50,18 @@ class UnbiasedCrossEntropyLoss(PixelLoss):
     all pixels, ignored ones included.
 
     Args:
-        loss_weight (float): Factor of the loss. Defaults to 1.0.
-        ignore_index (int): Label that counts nothing. Defaults to 255.
         new_offset (float): Added to the logits of the new classes, here
             alone: the logarithm of how much more often they occur in the
             images of their step, which all show them, than in a test.
             Defaults to 0.
     """
 
-    def __init__(self,
-                 loss_weight: float = 1.0,
-                 ignore_index: int = VOID,
-                 new_offset: float = 0.) -> None:
-        super().__init__(loss_weight, ignore_index)
+    def __init__(self, *args, new_offset: float = 0., **kwargs) -> None:
+        super().__init__(*args, **kwargs)
         self.new_offset = new_offset
 
     @full_precision
-    def forward(self,
-                logits: Tensor,
-                labels: Tensor,
-                num_old: int,
+    def forward(self, logits: Tensor, labels: Tensor, num_old: int,
                 pixel_weight: Tensor | None = None) -> Tensor:
         """With ``num_old=0``, as before any step, plain cross entropy."""
         check_labels(logits, labels)
@@ -113,19 +95,11 @@ class ClassBCELoss(PixelLoss):
     :math:`\sum_c BCE(z_c, 1[y = c])`, which is
     :math:`\sum_c softplus(z_c) - z_y`, averaged over all pixels; zero where
     the label is ignored.
-
-    Args:
-        loss_weight (float): Factor of the loss. Defaults to 1.0.
-        ignore_index (int): Label that counts nothing. Defaults to 255.
     """
 
     @full_precision
-    def forward(self,
-                logits: Tensor,
-                labels: Tensor,
-                num_old: int = 0,
+    def forward(self, logits: Tensor, labels: Tensor,
                 pixel_weight: Tensor | None = None) -> Tensor:
-        """``num_old`` plays no part."""
         check_labels(logits, labels)
         labels = labels.long()
         valid = labels != self.ignore_index
@@ -145,24 +119,19 @@ class TaskCrossEntropyLoss(Loss):
     p_c`.
 
     Args:
-        loss_weight (float): Factor of the loss. Defaults to 1.0.
         label_smoothing (float): Share of the target that is spread evenly
             over an image's channels. Defaults to 0.
     """
 
-    def __init__(self,
-                 loss_weight: float = 1.0,
-                 label_smoothing: float = 0.) -> None:
-        super().__init__(loss_weight)
+    def __init__(self, *args, label_smoothing: float = 0., **kwargs) -> None:
+        super().__init__(*args, **kwargs)
         if not 0 <= label_smoothing <= 1:
             raise ValueError('label_smoothing must be between 0 and 1, got '
                              f'{label_smoothing}')
         self.label_smoothing = label_smoothing
 
     @full_precision
-    def forward(self,
-                logits: Tensor,
-                labels: Tensor,
+    def forward(self, logits: Tensor, labels: Tensor,
                 mask: Tensor | None = None) -> Tensor:
         """A label that its image's mask does not allow has an infinite loss.
         """

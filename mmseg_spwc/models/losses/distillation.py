@@ -22,8 +22,7 @@ from .base import (
 )
 
 
-def distillation_map(logits: Tensor,
-                     old_logits: Tensor,
+def distillation_map(logits: Tensor, old_logits: Tensor,
                      temperature: float = 1.0) -> Tensor:
     """LwF's distillation of every pixel, (B, H, W)."""
     check_old_logits(logits, old_logits)
@@ -46,19 +45,14 @@ class DistillationLoss(Loss):
 
     Args:
         temperature (float): Softens both distributions. Defaults to 1.0.
-        loss_weight (float): Factor of the loss. Defaults to 1.0.
     """
 
-    def __init__(self,
-                 temperature: float = 1.0,
-                 loss_weight: float = 1.0) -> None:
-        super().__init__(loss_weight)
+    def __init__(self, temperature: float = 1.0, **kwargs) -> None:
+        super().__init__(**kwargs)
         self.temperature = positive_temperature(temperature)
 
     @full_precision
-    def forward(self,
-                logits: Tensor,
-                old_logits: Tensor,
+    def forward(self, logits: Tensor, old_logits: Tensor,
                 old_weight: Tensor | None = None) -> Tensor:
         loss = distillation_map(logits, old_logits, self.temperature)
         return self.loss_weight * mean_over_pixels(loss, old_weight)
@@ -74,15 +68,10 @@ class UnbiasedDistillationLoss(Loss):
     of :math:`-\frac{1}{C_{old}} [q_0 \log(p_0 + \sum_{c \ge C_{old}} p_c) +
     \sum_{1 \le c < C_{old}} q_c \log p_c]`. Without a new class it equals
     LwF's distillation.
-
-    Args:
-        loss_weight (float): Factor of the loss. Defaults to 1.0.
     """
 
     @full_precision
-    def forward(self,
-                logits: Tensor,
-                old_logits: Tensor,
+    def forward(self, logits: Tensor, old_logits: Tensor,
                 old_weight: Tensor | None = None) -> Tensor:
         check_old_logits(logits, old_logits)
         num_old = old_logits.shape[1]
@@ -103,9 +92,6 @@ class BCEDistillationLoss(Loss):
 
     :math:`\sum_{c < C_{old}} BCE(z_c, \sigma(z^{old}_c))`, averaged over all
     pixels, whatever their label.
-
-    Args:
-        loss_weight (float): Factor of the loss. Defaults to 1.0.
     """
 
     @full_precision
@@ -124,9 +110,6 @@ class AlifeDistillationLoss(Loss):
     out.
 
     Ignored pixels count as well: the old model's opinion needs no label.
-
-    Args:
-        loss_weight (float): Factor of the loss. Defaults to 1.0.
     """
 
     @full_precision
@@ -145,9 +128,6 @@ class AdaptiveLogitLoss(Loss):
     With :math:`q` the old model's softmax, padded with zeros for the new
     classes, it is the mean over pixels labelled 0 of
     :math:`\log \sum_c e^{z_c} - \sum_{c < C_{old}} q_c z_c`.
-
-    Args:
-        loss_weight (float): Factor of the loss. Defaults to 1.0.
     """
 
     @full_precision
@@ -172,7 +152,6 @@ class HeadDistillationLoss(Loss):
 
     Args:
         temperature (float): T, softens both distributions. Defaults to 2.0.
-        loss_weight (float): Factor of the loss. Defaults to 1.0.
         scale_by_tasks (bool): Multiply by the number of earlier tasks. For
             tasks that share one head (domain-incremental learning), which
             then counts as often as separate heads would. Defaults to False.
@@ -180,12 +159,9 @@ class HeadDistillationLoss(Loss):
             the gradient. Defaults to False, as in LwF.
     """
 
-    def __init__(self,
-                 temperature: float = 2.0,
-                 loss_weight: float = 1.0,
-                 scale_by_tasks: bool = False,
-                 t_squared: bool = False) -> None:
-        super().__init__(loss_weight)
+    def __init__(self, temperature: float = 2.0, scale_by_tasks: bool = False,
+                 t_squared: bool = False, **kwargs) -> None:
+        super().__init__(**kwargs)
         self.temperature = positive_temperature(temperature)
         self.scale_by_tasks = scale_by_tasks
         self.t_squared = t_squared

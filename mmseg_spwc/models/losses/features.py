@@ -29,11 +29,10 @@ class FeatureMSELoss(Loss):
     Args:
         index (int): Which stage of the backbone is compared. Defaults to -1,
             the last one.
-        loss_weight (float): Factor of the loss. Defaults to 1.0.
     """
 
-    def __init__(self, index: int = -1, loss_weight: float = 1.0) -> None:
-        super().__init__(loss_weight)
+    def __init__(self, index: int = -1, **kwargs) -> None:
+        super().__init__(**kwargs)
         self.index = index
 
     @full_precision
@@ -62,15 +61,11 @@ class LocalPODLoss(Loss):
         factor (float): Weight of all maps but the logits. Defaults to 0.01.
         last_factor (float): Weight of the logits. Defaults to 0.0005.
         scales (Sequence[int]): Cells along each side. Defaults to (1, 2, 4).
-        loss_weight (float): Factor of the loss. Defaults to 1.0.
     """
 
-    def __init__(self,
-                 factor: float = 0.01,
-                 last_factor: float = 0.0005,
-                 scales: Sequence[int] = SCALES,
-                 loss_weight: float = 1.0) -> None:
-        super().__init__(loss_weight)
+    def __init__(self, factor: float = 0.01, last_factor: float = 0.0005,
+                 scales: Sequence[int] = SCALES, **kwargs) -> None:
+        super().__init__(**kwargs)
         if 1 not in scales:
             raise ValueError(f'scales must hold 1, got {tuple(scales)}: it '
                              'is the only scale that fits every map')
@@ -115,23 +110,18 @@ class PooledCubeLoss(Loss):
             before the logits. Defaults to None, for ``last_factor``.
         windows (Sequence[int]): Spatial windows. Defaults to
             (4, 8, 12, 16, 20, 24).
-        loss_weight (float): Factor of both losses. Defaults to 1.0.
     """
 
-    def __init__(self,
-                 factor: float = 0.01,
-                 last_factor: float = 0.0005,
+    def __init__(self, factor: float = 0.01, last_factor: float = 0.0005,
                  channel_factor: float | None = None,
                  channel_last_factor: float | None = None,
-                 windows: Sequence[int] = WINDOWS,
-                 loss_weight: float = 1.0) -> None:
-        super().__init__(loss_weight)
-        if channel_factor is None:
-            channel_factor = factor
-        if channel_last_factor is None:
-            channel_last_factor = last_factor
+                 windows: Sequence[int] = WINDOWS, **kwargs) -> None:
+        super().__init__(**kwargs)
         self.factors = (factor, last_factor)
-        self.channel_factors = (channel_factor, channel_last_factor)
+        self.channel_factors = (
+            factor if channel_factor is None else channel_factor,
+            last_factor if channel_last_factor is None else
+            channel_last_factor)
         self.windows = tuple(windows)
 
     @full_precision

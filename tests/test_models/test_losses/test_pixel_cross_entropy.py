@@ -19,7 +19,7 @@ def test_brute_force(batch, assert_same):
     ones = torch.ones_like(weight)
     loss = PixelCrossEntropyLoss(loss_weight=2.)
     args = batch.logits, batch.labels
-    assert_same(loss(*args, batch.num_old), 2 * brute_force(*args, ones),
+    assert_same(loss(*args), 2 * brute_force(*args, ones),
                 batch.logits)
     assert_same(loss(*args, pixel_weight=weight),
                 2 * brute_force(*args, weight), batch.logits)
@@ -39,10 +39,3 @@ def test_unit_weight_changes_no_bit():
     loss = PixelCrossEntropyLoss()
     assert loss(logits, labels) == loss(
         logits, labels, pixel_weight=torch.ones(2, 9, 9))
-
-
-def test_the_number_of_old_classes_plays_no_part(batch):
-    for options in (dict(), dict(ignore_background=True)):
-        loss = PixelCrossEntropyLoss(**options)
-        args = batch.logits, batch.labels
-        assert loss(*args, num_old=batch.num_old) == loss(*args)

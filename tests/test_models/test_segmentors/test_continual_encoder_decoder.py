@@ -10,7 +10,7 @@ from torch import nn
 
 from mmseg_spwc.models import pseudo_label, taps
 from mmseg_spwc.models.pseudo_label import PseudoLabeller
-from mmseg_spwc.models.segmentors.continual_encoder_decoder import labels_of
+from mmseg_spwc.models.segmentor import labels_of
 from mmseg_spwc.models.taps import OldPass, predicted
 
 

@@ -1,7 +1,7 @@
 """Scores of a batch, counted by hand."""
 import torch
 
-from mmseg_spwc.models.segmentors.continual_encoder_decoder import (
+from mmseg_spwc.models.segmentor import (
     background_kept,
     pixel_accuracy,
 )

@@ -4,18 +4,38 @@ import re
 from collections.abc import Mapping, Sequence
 
 import torch
-from mmpretrain.models import ImageClassifier
+from mmpretrain.models import ClsDataPreprocessor, ImageClassifier
 from mmpretrain.structures import DataSample
 from torch import Tensor, nn
 
 from mmseg_spwc.registry import MODELS
 from mmseg_spwc.structures import BatchSamples
 
-from ..growing import GrowingLinear, grow_linear
-from ..quantities import ClassifierQuantities
-from ..student import Student
+from .growing import GrowingLinear, grow_linear
+from .quantities import ClassifierQuantities
+from .student import Student
 
 Samples = BatchSamples | Sequence[DataSample]
+
+
+@MODELS.register_module()
+class BatchPreprocessor(ClsDataPreprocessor):
+    """MMPretrain's preprocessor, which also takes a batch as one tensor.
+
+    Lists of images and ``DataSample`` are handled as MMPretrain does. The
+    labels of a batch in one tensor are moved to the device as they are.
+    """
+
+    def forward(self, data: dict, training: bool = False) -> dict:
+        """Cast and normalise ``inputs`` (B, C, H, W), and move all to the
+        device."""
+        samples = data.get('data_samples')
+        if not isinstance(samples, BatchSamples):
+            return super().forward(data, training)
+        inputs = super().forward(dict(inputs=data['inputs']))['inputs']
+        return dict(
+            inputs=inputs,
+            data_samples=samples.to(self.device, non_blocking=True))
 
 
 @MODELS.register_module()
@@ -42,9 +62,7 @@ class ContinualImageClassifier(Student, ImageClassifier):
     quantities = ClassifierQuantities
     rows = re.compile(r'^head\..*\.linears\.(\d+)\.')
 
-    def __init__(self,
-                 *args,
-                 per_task: bool = False,
+    def __init__(self, *args, per_task: bool = False,
                  freeze_old_heads: bool = True,
                  data_preprocessor: dict | nn.Module | None = None,
                  **kwargs) -> None:
@@ -110,9 +128,7 @@ class ContinualImageClassifier(Student, ImageClassifier):
         """What the last layer reads, (B, D)."""
         return self.extract_feat(inputs, stage='pre_logits')
 
-    def forward(self,
-                inputs: Tensor,
-                data_samples: Samples | None = None,
+    def forward(self, inputs: Tensor, data_samples: Samples | None = None,
                 mode: str = 'tensor'):
         """As in mmpretrain; ``tensor`` gives the newest head's logits."""
         if mode != 'tensor':
@@ -145,8 +161,7 @@ class ContinualImageClassifier(Student, ImageClassifier):
         """Logits of all heads, (B, C), as constants."""
         return self.classifier.fused(self.pre_logits(inputs))
 
-    def predict(self,
-                inputs: Tensor,
+    def predict(self, inputs: Tensor,
                 data_samples: Samples | None = None) -> list:
         """Score the channels; those that do not compete score 0.
 

@@ -32,7 +32,6 @@ class DeepLabV3CSSHead(BaseDecodeHead):
     or with SyncBN over several processes, and ``drop_last=True``.
 
     Args:
-        in_channels: Channels of the backbone's map.
         channels: Channels of each branch and of the output.
         dilations: Dilation of each parallel convolution; 1 makes it 1x1,
             any other 3x3.
@@ -40,25 +39,18 @@ class DeepLabV3CSSHead(BaseDecodeHead):
         init_gain_slope: Slope s in the gain sqrt(2 / (1 + s^2)) of the
             Xavier-normal initialisation: 0.01 in MiB and PLOP, 1 (gain 1) in
             RCIL and spWC. Norms start at 1 and 0; the classifier keeps
-            torch's default.
+            torch's default, and ``init_cfg`` comes last.
         act_slope: Slope of the activation for negative input.
         norm_cfg: Config of the norm layers; batch norm by default.
-        dropout_ratio: Dropout before the classifier.
-        init_cfg: Applied after the initialisation above.
-        **kwargs: Passed on to :class:`BaseDecodeHead`.
+        **kwargs: Those of :class:`BaseDecodeHead`.
     """
 
-    def __init__(self,
-                 in_channels: int = 2048,
-                 channels: int = 256,
+    def __init__(self, in_channels: int = 2048, channels: int = 256,
                  dilations: Sequence[int] = (1, 6, 12, 18),
-                 pool_window: int = 32,
-                 init_gain_slope: float = 0.01,
-                 act_slope: float = 0.01,
-                 norm_cfg: dict | None = None,
+                 pool_window: int = 32, init_gain_slope: float = 0.01,
+                 act_slope: float = 0.01, norm_cfg: dict | None = None,
                  dropout_ratio: float = 0.0,
-                 init_cfg: dict | list | None = None,
-                 **kwargs) -> None:
+                 init_cfg: dict | list | None = None, **kwargs) -> None:
         super().__init__(
             in_channels, channels, norm_cfg=norm_cfg or {'type': 'BN'},
             dropout_ratio=dropout_ratio, init_cfg=init_cfg, **kwargs)
@@ -121,10 +113,8 @@ class DeepLabV3CSSHead(BaseDecodeHead):
 
 
 def replicate_to(x: Tensor, size: Sequence[int]) -> Tensor:
-    """Centre a map in a larger one and repeat its border outwards.
-
-    An odd surplus goes to the bottom and to the right.
-    """
+    """Centre a map in a larger one and repeat its border outwards, an odd
+    surplus at the bottom and to the right."""
     high, wide = (side - have
                   for side, have in zip(size, x.shape[-2:], strict=True))
     padding = (wide // 2, wide - wide // 2, high // 2, high - high // 2)
@@ -135,8 +125,7 @@ def _conv1x1(in_channels: int, channels: int) -> nn.Conv2d:
     return nn.Conv2d(in_channels, channels, 1, bias=False)
 
 
-def _dilated_conv(in_channels: int, channels: int,
-                  dilation: int) -> nn.Conv2d:
+def _dilated_conv(in_channels: int, channels: int, dilation: int) -> nn.Conv2d:
     if dilation == 1:
         return _conv1x1(in_channels, channels)
     return nn.Conv2d(in_channels, channels, 3, padding=dilation,

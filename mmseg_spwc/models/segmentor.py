@@ -12,11 +12,11 @@ from mmseg_spwc.labels import NOT_COUNTED, VOID
 from mmseg_spwc.registry import MODELS
 from mmseg_spwc.utils.options import check_options
 
-from ..growing import grow_head
-from ..pseudo_label import PseudoLabeller
-from ..quantities import Maps, SegmentorQuantities
-from ..student import Student
-from ..taps import OldPass, TappedOutputs, tapped_pass
+from .growing import grow_head
+from .pseudo_label import PseudoLabeller
+from .quantities import Maps, SegmentorQuantities
+from .student import Student
+from .taps import OldPass, TappedOutputs, tapped_pass
 
 PRIORITY_ON = ('pixel', 'distillation', 'both')
 
@@ -35,7 +35,6 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
     Args:
         pseudo_label (dict, optional): Arguments of
             :class:`~mmseg_spwc.models.pseudo_label.PseudoLabeller`.
-            Defaults to None.
         pre_activation (bool): Compare the stages' maps before their last
             activation, as PLOP does. Defaults to False.
         priority_on (str): What spWC's weights multiply: ``'pixel'``, the
@@ -59,13 +58,9 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
     priority_unit = 'class'  # of the weights that spWC sets
     rows = re.compile(r'\.conv_seg\.convs\.(\d+)\.')
 
-    def __init__(self,
-                 *args,
-                 pseudo_label: dict | None = None,
-                 pre_activation: bool = False,
-                 priority_on: str = 'pixel',
-                 argmax: str = 'all',
-                 channels_last: bool = False,
+    def __init__(self, *args, pseudo_label: dict | None = None,
+                 pre_activation: bool = False, priority_on: str = 'pixel',
+                 argmax: str = 'all', channels_last: bool = False,
                  teacher_dtype: str | None = None,
                  **kwargs) -> None:
         super().__init__(*args, **kwargs)
@@ -106,12 +101,10 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
 
     def heads(self) -> list:
         """The decode head, then the auxiliary heads."""
-        auxiliary = getattr(self, 'auxiliary_head', None)
-        if auxiliary is None:
-            return [self.decode_head]
-        if isinstance(auxiliary, nn.ModuleList):
-            return [self.decode_head, *auxiliary]
-        return [self.decode_head, auxiliary]
+        auxiliary = getattr(self, 'auxiliary_head', None) or []
+        return [self.decode_head, *(
+            auxiliary if isinstance(auxiliary, nn.ModuleList | list) else
+            [auxiliary])]
 
     @property
     def needs_teacher(self) -> bool:
@@ -124,12 +117,8 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
                 or self.asks_for('old_logits'))
 
     def set_priorities(self, v: Sequence[float]) -> None:
-        """Weight the pixels of every old channel, from now on (spWC).
-
-        Args:
-            v (Sequence[float]): One weight for each channel of the previous
-                model. New channels and void pixels keep weight 1.
-        """
+        """Weight the pixels of every old channel from now on (spWC); new
+        channels and void pixels keep weight 1."""
         self.priorities = torch.ones(VOID + 1)
         self.priorities[:len(v)] = torch.as_tensor(v).float()
 
@@ -145,11 +134,8 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
 
     def upsample(self, logits: Tensor, size: Sequence[int]) -> Tensor:
         """Enlarge logits (B, C, h, w) to a size (H, W)."""
-        return resize(
-            logits,
-            size=tuple(size),
-            mode='bilinear',
-            align_corners=self.align_corners)
+        return resize(logits, size=tuple(size), mode='bilinear',
+                      align_corners=self.align_corners)
 
     def postprocess_result(self, seg_logits: Tensor,
                            data_samples: Sequence | None = None) -> list:

@@ -1,4 +1,0 @@
-"""Segmentors."""
-from .continual_encoder_decoder import ContinualEncoderDecoder
-
-__all__ = ['ContinualEncoderDecoder']
