@@ -14,7 +14,7 @@ from .classification_splits import (
     split_digest,
     stratified_split,
 )
-from .scenario import Scenario
+from .scenario import Scenario, changed_facts
 from .segmentation_scenario import SETTINGS, SegmentationScenario
 from .segmentation_splits import (
     domain_of,
@@ -23,10 +23,12 @@ from .segmentation_splits import (
     select_test,
     select_train,
 )
+from .step_data import LabelMap, StepData
 
 __all__ = [
-    'ClassificationScenario', 'SETTINGS', 'Scenario', 'SegmentationScenario',
-    'build_scenario', 'check_row_name', 'check_task_data', 'choose_images',
+    'ClassificationScenario', 'LabelMap', 'SETTINGS', 'Scenario',
+    'SegmentationScenario', 'StepData', 'build_scenario', 'changed_facts',
+    'check_row_name', 'check_task_data', 'choose_images',
     'domain_of', 'get_classification_scenario', 'get_scenario', 'hold_out',
     'row_names', 'select_heldout', 'select_samples', 'select_test',
     'select_train', 'split_digest', 'stratified_split'

@@ -19,6 +19,7 @@ from .checks import number, seed_number, unknown
 from .classification_scenario import ClassificationScenario
 from .scenario import Scenario
 from .segmentation_scenario import SegmentationScenario
+from .step_data import names_classes, read_steps
 
 Steps = tuple[tuple[int | str, ...], ...]
 CATALOGUE: dict = json.loads(
@@ -122,8 +123,13 @@ def build_scenario(cfg: Mapping) -> Scenario:
             raise TypeError(
                 unknown('scenario keyword', key, ('order', *known)))
     entry = datasets.get(dataset, {})
-    given = {**defaults, **entry.get('fields', {}),
-             **{k: v for k, v in given.items() if v is not None}}
+    given = {k: v for k, v in given.items() if v is not None}
+    if names_classes(given.get('steps')) and 'names' not in given:
+        entry = dict(fields=entry.get('fields') or dict(kind='class'))
+        given.update(read_steps(
+            given['steps'], given.get('num_classes'),
+            entry['fields'].get('num_classes'), kind.first_id))
+    given = {**defaults, **entry.get('fields', {}), **given}
     if not entry and not {*needs} <= set(given):
         raise ValueError(
             unknown('dataset', dataset, datasets) + ' A dataset of your own '

@@ -6,7 +6,7 @@ It knows ids, channels and heads; images are the matter of
 """
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -51,10 +51,14 @@ class ClassificationScenario(Scenario):
         seed: Seed of a random class order, of the permutations and of the
             held-out split.
         partial: Allow classes that no step learns.
+        names: Names of the last class ids, if the steps name them.
+        data: What is known of data that belong to one step alone, by step.
     """
 
     problem: ClassVar[str] = 'classification'
+    first_id: ClassVar[int] = 0
     has_background: ClassVar[bool] = False
+    label_offset: ClassVar[int] = 0
     words: ClassVar[dict] = dict(kind=tuple(HEADS), heads=HEADS['domain'])
 
     dataset: str
@@ -69,6 +73,8 @@ class ClassificationScenario(Scenario):
     turns: int = 1
     noise: float = 0.
     rotation: float = 0.
+    names: tuple[str, ...] = ()
+    data: tuple = ()
 
     def __post_init__(self) -> None:
         if self.heads is None:
@@ -176,16 +182,22 @@ class ClassificationScenario(Scenario):
         ``names`` are those of all classes, by id. Where heads repeat them,
         ``@`` and the step are appended.
         """
-        if len(names) != self.num_classes:
+        first = self.num_classes - len(self.names)
+        if first and len(names) != first:
             raise ValueError(
                 f'Got {len(names)} names for {self.dataset}, which has '
-                f'{self.num_classes} classes: give one for each.')
+                f'{first} classes: give one for each.')
+        names = (*names[:first], *self.names)
         chosen = [names[c] for c in self.seen_classes(t)]
         if self.kind == 'domain' and self.heads == 'per_step':
             steps = self.step_of_channel(t)
             pairs = zip(chosen, steps, strict=True)
             chosen = [f'{name}@{step}' for name, step in pairs]
         return tuple(chosen)
+
+    def _later_facts(self, t: int) -> dict:
+        levels = self.noise or self.rotation
+        return dict(level=self.level(t)) if levels else {}
 
     @property
     def num_sources(self) -> int | None:
@@ -197,5 +209,5 @@ class ClassificationScenario(Scenario):
     def base_facts(self) -> dict:
         """Without what only later steps hold."""
         later = ('name', 'partial', 'noise', 'rotation')
-        facts = {k: v for k, v in asdict(self).items() if k not in later}
+        facts = {k: v for k, v in self.fields().items() if k not in later}
         return {**facts, 'steps': facts['steps'][:1]}

@@ -2,13 +2,17 @@
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import ClassVar
 
 from .checks import flag, number, plain_steps, unknown, whole_number
+from .step_data import LabelMap, StepData, named_map
 
 ROLES = ('train', 'heldout', 'test')
+# fields that do not decide what a single step is
+OF_ALL_STEPS = ('name', 'dataset', 'steps', 'num_classes', 'partial', 'names',
+                'data')
 # what makes plain values of fields, by their type hint
 PLAIN = {int: whole_number, float: number, bool: flag,
          str: lambda value, name: str(value)}
@@ -18,12 +22,19 @@ class Scenario(ABC):
     """Steps in time, each of which adds classes and output channels.
 
     A subclass is a dataclass with the fields ``dataset``, ``name``, ``kind``,
-    ``steps``, ``num_classes`` and ``partial``. It says which ``problem`` it
-    poses, and which ``words`` some fields may hold.
+    ``steps``, ``num_classes``, ``partial``, ``names`` and ``data``. It says
+    which ``problem`` it poses, and which ``words`` some fields may hold.
+
+    ``names`` are those of the last class ids, if the scenario names them;
+    ``data`` has a :class:`StepData` for each step with data of its own, and
+    None for a step of the config's dataset; empty if all are.
     """
 
     problem: ClassVar[str]
     words: ClassVar[Mapping]
+    first_id: ClassVar[int]  # of the classes that are not background
+    has_background: bool
+    label_offset: int
 
     def __post_init__(self) -> None:
         for name, known in self.words.items():
@@ -35,6 +46,13 @@ class Scenario(ABC):
                                           field.name)
                 object.__setattr__(self, field.name, value)
         object.__setattr__(self, 'steps', self._plain_steps())
+        object.__setattr__(self, 'names', tuple(self.names))
+        object.__setattr__(self, 'data', tuple(
+            StepData(**own) if isinstance(own, Mapping) else own
+            for own in self.data))
+        if self.data and self.kind == 'domain':
+            raise ValueError("Steps with names or data of their own need "
+                             "classes that arrive: leave kind='domain' out.")
         self.check()
 
     def _plain_steps(self) -> tuple[tuple, ...]:
@@ -117,6 +135,76 @@ class Scenario(ABC):
         alone = role == 'train' and not cumulative
         return range(t if alone else 0, t + 1)
 
+    def source_of(self, t: int) -> int | None:
+        """Whose data a step has: its own, or None, the config's dataset."""
+        return t if self.data and self.data[t] is not None else None
+
+    def sources(self, role: str, t: int, cumulative: bool = False) -> dict:
+        """Datasets that play a role at step t, each with its steps."""
+        found = {}
+        for s in self.steps_of(role, t, cumulative):
+            source = self.source_of(s)
+            if source is None or self.data[s].has(role):
+                found.setdefault(source, []).append(s)
+        return found
+
+    def label_map(self, source: int | None = None,
+                  names: Sequence[str] | None = None) -> LabelMap:
+        """What the label values of a dataset mean.
+
+        Args:
+            source: See :meth:`source_of`.
+            names: The dataset's own names of its classes, by label value.
+        """
+        own = None if source is None else self.data[source]
+        first = self.num_classes - len(self.names)
+        if own is None and first > self.has_background:
+            return LabelMap({c - self.label_offset: c
+                             for c in range(self.label_offset, first)})
+        ids = {n: i for i, n in enumerate(self.names, start=first)}
+        if self.has_background:
+            ids['background'] = 0
+        if own is not None and own.labels is not None:
+            return named_map(own.labels, ids)
+        return named_map({n: [v] for v, n in enumerate(names or ())}, ids)
+
+    def step_facts(self, t: int) -> dict:
+        """All that decides what step t learns, and from which labels.
+
+        Plain data, to be compared field by field with :func:`changed_facts`.
+        It stays as it is when steps are added at the end, unless the setting
+        lets later classes decide about earlier images (see ``later``).
+        """
+        self.check_step(t)
+        facts = {f.name: getattr(self, f.name) for f in fields(self)
+                 if f.name not in OF_ALL_STEPS}
+        own = self.data[t] if self.data else None
+        return dict(
+            facts,
+            problem=self.problem,
+            classes=self._called(self.steps[t]),
+            channels=self.new_channels(t),
+            first_channel=sum(self.channels(t)[:-1]),
+            data='config' if own is None else
+            'own' if own.train or own.test else 'gone',
+            labels=None if own is None else own.labels,
+            old=None if own is None else own.old,
+            **self._later_facts(t))
+
+    def called(self, t: int) -> list[str]:
+        """Classes (domains) of step t as the scenario writes them."""
+        return [str(c) for c in self._called(self.steps[t])]
+
+    def _called(self, classes: Sequence) -> list:
+        """Classes by name where the scenario names them, else by id."""
+        first = self.num_classes - len(self.names)
+        return [self.names[c - first] if self.names and c >= first else c
+                for c in classes]
+
+    def _later_facts(self, t: int) -> dict:
+        """What a step owes to those after it."""
+        return {}
+
     def old_classes(self, t: int) -> tuple[int, ...]:
         """Ids learnt before step t in channel order, without background."""
         self.check_step(t)
@@ -142,13 +230,18 @@ class Scenario(ABC):
 
     def to_dict(self) -> dict:
         """Plain data that JSON and MMEngine configs can hold."""
-        return {'problem': self.problem, **asdict(self),
+        return {'problem': self.problem, **self.fields(),
                 'steps': [list(step) for step in self.steps]}
+
+    def fields(self) -> dict:
+        """All fields as plain data; ``names`` and ``data`` if they are set."""
+        return {k: v for k, v in asdict(self).items()
+                if v or k not in ('names', 'data')}
 
     @property
     def hash(self) -> str:
         """SHA-256 (hex) of the whole scenario."""
-        return digest(asdict(self))
+        return digest(self.fields())
 
     @property
     def base_hash(self) -> str:
@@ -157,11 +250,24 @@ class Scenario(ABC):
         Scenarios with equal ``base_hash``, such as 10-1 and 10-5, train the
         same model at step 0.
         """
-        return digest(self.base_facts())
+        return digest(self.step_facts(0) if self.data else self.base_facts())
 
     @abstractmethod
     def base_facts(self) -> dict:
         """What step 0 depends on."""
+
+
+def changed_facts(before: Mapping, after: Mapping) -> dict[str, tuple]:
+    """Fields in which two :meth:`Scenario.step_facts` differ: both values.
+
+    Data that are gone in one of the two are no difference.
+    """
+    passed = set()
+    if 'gone' in (before.get('data'), after.get('data')):
+        passed = {'data', 'labels', 'old'}
+    return {key: (before.get(key), after.get(key))
+            for key in dict.fromkeys((*before, *after))
+            if key not in passed and before.get(key) != after.get(key)}
 
 
 def digest(facts: dict) -> str:

@@ -6,7 +6,7 @@ It knows ids, channels and label values; images are the matter of
 """
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from mmseg_spwc.labels import VOID
 
 from .scenario import Scenario
+from .step_data import LabelMap
 
 SETTINGS = ('overlapped', 'disjoint', 'sequential', 'partitioned')
 
@@ -47,9 +48,12 @@ class SegmentationScenario(Scenario):
             in the base name of an image.
         test_ratio: Share of every domain's images kept for testing.
         partial: Allow classes that no step learns.
+        names: Names of the last class ids, if the steps name them.
+        data: What is known of data that belong to one step alone, by step.
     """
 
     problem: ClassVar[str] = 'segmentation'
+    first_id: ClassVar[int] = 1
     words: ClassVar[dict] = dict(
         setting=SETTINGS,
         kind=('class', 'domain'),
@@ -69,6 +73,8 @@ class SegmentationScenario(Scenario):
     domain_pattern: str | None = None
     test_ratio: float = 0.0
     partial: bool = False
+    names: tuple[str, ...] = ()
+    data: tuple = ()
 
     def _plain_steps(self) -> tuple[tuple, ...]:
         steps = super()._plain_steps()
@@ -139,79 +145,116 @@ class SegmentationScenario(Scenario):
         """Raw label values of class ids."""
         return frozenset(c - self.label_offset for c in classes)
 
-    def train_table(self, t: int) -> np.ndarray:
-        """Lookup (256, ) from raw label to channel for training at step t.
+    def train_table(self, t: int, labels: LabelMap | None = None,
+                    source: int | None = None) -> np.ndarray:
+        """Lookup (256, ) from label value to channel for training at step t.
 
-        Only the new classes are labelled (``sequential``: the old ones too),
-        all others are 0.
+        Only the new classes are labelled, and the old ones where the setting
+        is ``sequential`` or the data say so; all others are 0.
+
+        Args:
+            t: The step.
+            labels: Of the dataset; by default the ids of the config's.
+            source: Whose data it is, see :meth:`source_of`.
         """
+        own = None if source is None else self.data[source]
         labelled = set(self.seen_classes(t))
-        if self.kind == 'class' and self.setting != 'sequential':
+        if self.kind == 'class' and self.setting != 'sequential' and (
+                own is None or own.old != 'labelled'):
             labelled = {0, *self.new_classes(t)}
-        table = self._table(t, labelled)
+        table = self._table(t, labelled, labels)
         if self.void == 'background':
             table[VOID] = 0
         return table
 
-    def test_table(self, t: int) -> np.ndarray:
-        """Lookup (256, ) from raw label to channel for testing after step t.
+    def test_table(self, t: int,
+                   labels: LabelMap | None = None) -> np.ndarray:
+        """Lookup (256, ) from label value to channel for testing after step t.
 
         Every seen class is labelled; classes of later steps are 0 or 255, as
         ``future`` says.
         """
-        table = self._table(t, set(self.seen_classes(t)))
+        labels = labels or self.label_map()
+        table = self._table(t, set(self.seen_classes(t)), labels)
         if self.kind == 'class' and self.future == 'ignore':
             later = [c for step in self.steps[t + 1:] for c in step]
-            table[list(self.raw_labels(later))] = VOID
+            table[list(labels.values(later))] = VOID
         return table
 
-    def _table(self, t: int, labelled: set[int]) -> np.ndarray:
-        channel = {c: i for i, c in enumerate(self.seen_classes(t))}
-        table = np.full(256, VOID, dtype=np.uint8)
-        for c in range(self.label_offset, self.num_classes):
-            table[c - self.label_offset] = channel[c] if c in labelled else 0
-        return table
+    def _table(self, t: int, labelled: set[int],
+               labels: LabelMap | None) -> np.ndarray:
+        channels = {c: i for i, c in enumerate(self.seen_classes(t))
+                    if c in labelled}
+        return (labels or self.label_map()).table(channels)
 
-    def check_labels(self, raw_values: Iterable[int], where: str) -> None:
-        """Refuse label values of a mask, ``where``, that do not exist."""
-        top = self.num_classes - 1 - self.label_offset
-        wrong = sorted({
-            int(v)
-            for v in raw_values if not 0 <= v <= top and v != VOID
-        })
-        if wrong:
+    def unlabelled(self, t: int, labels: LabelMap) -> tuple[int, ...]:
+        """Channels after step t that the labels of a dataset do not tell
+        from background."""
+        return tuple(i for i, c in enumerate(self.seen_classes(t))
+                     if c and not labels.labels(c))
+
+    def check_labels(self, raw_values: Iterable[int], where: str,
+                     labels: LabelMap | None = None) -> None:
+        """Refuse label values of a mask, ``where``, that mean nothing."""
+        labels = labels or self.label_map()
+        wrong = ', '.join(map(str, labels.wrong(raw_values)))
+        if not wrong:
+            return
+        if self.data:
             raise ValueError(
-                f'{where} holds the label {", ".join(map(str, wrong))}, but '
-                f'labels of {self.dataset} go from 0 to {top}, with {VOID} '
-                'for void: convert the mask, or correct num_classes.')
+                f'{where} holds the label {wrong}, which no class of its step '
+                'has: name it in labels, for instance as background '
+                "(background='others' is all the rest) or void.")
+        top = max(labels.ids)
+        raise ValueError(
+            f'{where} holds the label {wrong}, but labels of {self.dataset} '
+            f'go from 0 to {top}, with {VOID} for void: convert the mask, or '
+            'correct num_classes.')
 
     def class_names(self, names: Sequence[str], t: int) -> tuple[str, ...]:
         """Names in channel order after step t.
 
-        ``names`` are those of all classes, by id; ``background`` is added in
-        front where it is not among them.
+        ``names`` are those of all classes that the scenario does not name
+        itself, by id; ``background`` is added in front where it is not among
+        them.
         """
-        return tuple(self._by_channel(names, 'background', t))
+        return tuple(self._by_channel(names, 'background', self.names, t))
 
-    def palette(self, palette: Sequence[Sequence[int]],
-                t: int) -> list[list[int]]:
-        """Colours in channel order, given as :meth:`class_names` are."""
-        return [list(c) for c in self._by_channel(palette, (0, 0, 0), t)]
+    def palette(self, palette: Sequence[Sequence[int]], t: int,
+                own: Sequence[Sequence[int]] = ()) -> list[list[int]]:
+        """Colours in channel order, given as :meth:`class_names` are.
 
-    def _by_channel(self, values: Sequence, background: Any, t: int) -> list:
-        values = list(values)
-        if self.has_background and len(values) == self.num_classes - 1:
+        ``own`` are those of the classes that the scenario names.
+        """
+        return [list(c)
+                for c in self._by_channel(palette, (0, 0, 0), own, t)]
+
+    def _by_channel(self, values: Sequence, background: Any, own: Sequence,
+                    t: int) -> list:
+        first = self.num_classes - len(self.names)
+        values = list(values) if first > self.has_background else []
+        if self.has_background and len(values) == first - 1:
             values.insert(0, background)
-        if len(values) != self.num_classes:
+        if len(values) != first:
             raise ValueError(
                 f'Got {len(values)} names or colours for {self.dataset}, '
-                f'which has {self.num_classes} class ids: give one for each.')
+                f'which has {first} class ids: give one for each.')
+        values.extend(own)
         return [values[c] for c in self.seen_classes(t)]
+
+    def _later_facts(self, t: int) -> dict:
+        if self.kind == 'domain' or (self.setting == 'overlapped' and
+                                     self.future == 'background'):
+            return {}
+        if self.setting == 'partitioned':
+            return dict(later=[self._called(s) for s in self.steps])
+        later = [c for step in self.steps[t + 1:] for c in step]
+        return dict(later=sorted(self._called(later), key=str))
 
     def base_facts(self) -> dict:
         """Without the grouping of later classes, unless images are dealt out
         among the steps (``partitioned``)."""
-        facts = asdict(self)
+        facts = self.fields()
         del facts['name'], facts['partial']
         if self.kind == 'domain':
             facts['steps'] = facts['steps'][:1]

@@ -2,7 +2,8 @@
 
 An index maps the name of every image to the set of raw label values in its
 mask (255 may be among them). All functions are pure: equal indices give equal
-lists, in whatever order the index was built.
+lists, in whatever order the index was built. ``labels`` is what the values of
+the dataset mean, by default the ids of the config's.
 """
 import hashlib
 import os.path
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Mapping, Set
 
 from .checks import check_ratio
 from .segmentation_scenario import SegmentationScenario as Scenario
+from .step_data import LabelMap
 
 Index = Mapping[str, Set[int]]
 
@@ -19,7 +21,8 @@ Index = Mapping[str, Set[int]]
 def select_train(index: Index,
                  scenario: Scenario,
                  t: int,
-                 heldout: Iterable[str] = frozenset()) -> list[str]:
+                 heldout: Iterable[str] = frozenset(),
+                 labels: LabelMap | None = None) -> list[str]:
     """Images that train step t, sorted, without those held out.
 
     All settings ask for at least one new class. ``disjoint`` and
@@ -33,50 +36,53 @@ def select_train(index: Index,
         names = _of_domains(index, scenario, scenario.steps[t])
         names -= test_part(names, scenario)
     else:
-        names = _holding(index, _raw_labels(scenario, [t]),
-                         _refused(index, scenario, t))
+        labels = labels or scenario.label_map()
+        names = _holding(index, labels.values(scenario.steps[t]),
+                         _refused(index, scenario, t, labels))
     names.difference_update(heldout)
     if not names:
         raise ValueError(
             f'No training image for step {t} ({scenario.kind} '
-            f'{", ".join(map(str, scenario.steps[t]))}) of scenario '
+            f'{", ".join(scenario.called(t))}) of scenario '
             f'{scenario.dataset} {scenario.name}, {scenario.setting}: check '
             'the data, hold out fewer images or change the steps.')
     return sorted(names)
 
 
-def select_test(index: Index, scenario: Scenario, t: int) -> list[str]:
+def select_test(index: Index, scenario: Scenario, t: int,
+                labels: LabelMap | None = None) -> list[str]:
     """Images that test the model after step t, sorted.
 
     These hold at least one seen foreground class. In a scenario of domains
     they are the :func:`test_part` of the seen domains, or all their images
     where the scenario keeps no test part of its own.
     """
-    names = _seen(index, scenario, t)
+    names = _seen(index, scenario, t, labels)
     if scenario.test_ratio:
         names &= test_part(names, scenario)
     return sorted(names)
 
 
 def select_heldout(heldout: Iterable[str], index: Index, scenario: Scenario,
-                   t: int) -> list[str]:
+                   t: int, labels: LabelMap | None = None) -> list[str]:
     """Held-out images with a class (of a domain) seen by step t, sorted."""
     missing = sorted(set(heldout) - index.keys())
     if missing:
         raise ValueError(f'The held-out image {missing[0]} is not in the '
                          'index: hold out images of the same index.')
-    return sorted(_seen({n: index[n] for n in heldout}, scenario, t))
+    return sorted(_seen({n: index[n] for n in heldout}, scenario, t, labels))
 
 
 def hold_out(index: Index,
              scenario: Scenario,
              ratio: float = 0.1,
-             seed: int = 0) -> frozenset[str]:
-    """Training images set aside for measuring, once for the whole scenario.
+             seed: int = 0,
+             labels: LabelMap | None = None) -> frozenset[str]:
+    """Training images of a dataset set aside for measuring, once for all.
 
-    The draw is stratified by the rarest foreground class of an image, or by
-    its domain. Each stratum gives about ``ratio`` of its images; one of two or
-    more gives at least one and keeps at least one.
+    The draw is stratified by the rarest foreground class of an image, learnt
+    or not, or by its domain. Each stratum gives about ``ratio`` of its
+    images; one of two or more gives at least one and keeps at least one.
     """
     strata = defaultdict(list)
     if scenario.kind == 'domain':
@@ -85,12 +91,12 @@ def hold_out(index: Index,
         for name in pool - test_part(pool, scenario):
             strata[domain_of(name, scenario)].append(name)
     else:
-        learnt = _raw_labels(scenario, range(scenario.num_steps))
-        pool = {n: learnt.intersection(index[n])
-                for n in _holding(index, learnt)}
-        count = Counter(label for labels in pool.values() for label in labels)
-        for name, labels in pool.items():
-            rarest = min(labels, key=lambda label: (count[label], label))
+        shown = (labels or scenario.label_map()).foreground()
+        pool = {n: shown.intersection(index[n])
+                for n in _holding(index, shown)}
+        count = Counter(value for values in pool.values() for value in values)
+        for name, values in pool.items():
+            rarest = min(values, key=lambda value: (count[value], value))
             strata[rarest].append(name)
     return _draw(strata.values(), ratio, seed)
 
@@ -120,10 +126,6 @@ def domain_of(name: str, scenario: Scenario) -> str:
     return match[1]
 
 
-def _raw_labels(scenario: Scenario, steps: Iterable[int]) -> frozenset[int]:
-    return scenario.raw_labels(c for s in steps for c in scenario.steps[s])
-
-
 def _holding(index: Index,
              wanted: frozenset[int],
              refused: frozenset[int] = frozenset()) -> set[str]:
@@ -141,12 +143,15 @@ def _of_domains(names: Iterable[str], scenario: Scenario,
     return {n for n in names if domain_of(n, scenario) in domains}
 
 
-def _seen(index: Index, scenario: Scenario, t: int) -> set[str]:
+def _seen(index: Index, scenario: Scenario, t: int,
+          labels: LabelMap | None) -> set[str]:
     scenario.check_step(t)
     if scenario.kind == 'domain':
         domains = [d for step in scenario.steps[:t + 1] for d in step]
         return _of_domains(index, scenario, domains)
-    return _holding(index, _raw_labels(scenario, range(t + 1)))
+    labels = labels or scenario.label_map()
+    return _holding(index, labels.values(
+        {*scenario.seen_classes(t)} - {0}))
 
 
 def _draw(strata: Iterable[list[str]], ratio: float,
@@ -164,14 +169,15 @@ def _draw(strata: Iterable[list[str]], ratio: float,
     return frozenset(drawn)
 
 
-def _refused(index: Index, scenario: Scenario, t: int) -> frozenset[int]:
+def _refused(index: Index, scenario: Scenario, t: int,
+             labels: LabelMap) -> frozenset[int]:
     """Labels that keep an image out of step t."""
     if scenario.setting == 'overlapped':
         return frozenset()
+    wanted = [labels.values(step) for step in scenario.steps]
     if scenario.setting != 'partitioned':
-        return _raw_labels(scenario, range(t + 1, scenario.num_steps))
+        return frozenset().union(*wanted[t + 1:])
     # labels of the steps that come before t when an image is dealt out
-    wanted = [_raw_labels(scenario, [s]) for s in range(scenario.num_steps)]
     rank = [(-sum(map(w.isdisjoint, index.values())), s)
             for s, w in enumerate(wanted)]  # few candidates first
     return frozenset().union(*(w for w, r in zip(wanted, rank, strict=True)
