@@ -17,6 +17,7 @@ TOOLS = dict(
     train='train.py',
     test='test.py',
     sweep='sweep.py',
+    paper='paper.py',
     report='report.py',
     demo='run_demo.py',
     compare='analysis_tools/compare.py',

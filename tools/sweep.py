@@ -69,6 +69,7 @@ def run(sweep, args: argparse.Namespace) -> int:
               file=sys.stderr)
     if len(failed) < len(rows):
         report(plan.folder)
+        draw(plan.folder, sweep.paper.get('figures') or ())
     return 1 if failed else 0
 
 
@@ -77,6 +78,27 @@ def report(folder) -> None:
     from mmseg_spwc.cli import MIM
     subprocess.run([sys.executable, MIM / 'tools' / 'report.py', folder,
                     '-o', folder / 'report.html', '--trust'], check=False)
+
+
+def draw(folder, figures) -> None:
+    """Draw the figures that the sweep file names, one for each scenario."""
+    if not figures:
+        return
+    from mmseg_spwc.errors import RecordError
+    from mmseg_spwc.sweep.aggregate import expand_sweeps
+    from mmseg_spwc.visualization.figures import FIGURES, save
+    from mmseg_spwc.visualization.runs import compare, load_runs
+    comparisons = compare(load_runs(expand_sweeps([folder])[0])[0])
+    for name in figures:
+        for i, comparison in enumerate(comparisons):
+            place = f'{name}_{i}' if len(comparisons) > 1 else name
+            try:
+                paths = save(FIGURES[name](comparison),
+                             folder / 'figures' / place)
+            except RecordError as error:
+                print(f'{name} was not drawn: {error}', file=sys.stderr)
+                continue
+            print('figure:', *paths)
 
 
 if __name__ == '__main__':

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from mmseg_spwc.errors import RecordError
+from mmseg_spwc.errors import ConfigError, RecordError
 from mmseg_spwc.record import Record
 from mmseg_spwc.utils.files import is_inside, write_text
 from mmseg_spwc.visualization.scores import (
@@ -16,6 +16,8 @@ from mmseg_spwc.visualization.scores import (
     is_classification,
     spread,
 )
+
+from .sweep_file import check_paper
 
 FILE_NAME = 'sweep.json'
 SCHEMA = 'mmseg_spwc.sweep'
@@ -41,11 +43,22 @@ def describe_run(record: Record | None) -> dict:
         finished=finished,
         held_out=held_out_score(record) if finished else None,
         test=final_score(record) if finished else None,
+        scores=final_scores(record) if finished else {},
         wall_time=sum(s['cost']['wall_time'] for s in record.steps)
         if record else 0.)
 
 
-def aggregate(name: str, select: str | None, runs: Sequence[Mapping]) -> dict:
+def final_scores(record: Record) -> dict:
+    """Every score in the end, by the name that a paper's figures have."""
+    entry = record.steps[-1]
+    classes = zip(entry.get('class_ids', ()), entry.get('iou', ()),
+                  strict=True)
+    return {**record.content['summary'],
+            **{f'class_{i}': iou for i, iou in classes}}
+
+
+def aggregate(name: str, select: str | None, runs: Sequence[Mapping],
+              paper: Mapping | None = None) -> dict:
     """Return the content of ``sweep.json``.
 
     Every run is a dict with ``name``, ``group``, ``method``, ``scenario``,
@@ -62,7 +75,8 @@ def aggregate(name: str, select: str | None, runs: Sequence[Mapping]) -> dict:
     for best in filter(None, map(choose, rivals.values())):
         best['best'] = True
     return dict(schema=SCHEMA, version=VERSION, name=name, select=select,
-                settings=settings, runs=[dict(run) for run in runs])
+                paper=dict(paper or {}), settings=settings,
+                runs=[dict(run) for run in runs])
 
 
 def _setting(members: Sequence[Mapping]) -> dict:
@@ -124,6 +138,7 @@ def read_aggregate(path: str | Path, trust: bool = False) -> dict:
                     'wrote it.')
             run['folder'] = str(folder)
             _ = [run[key] for key in ('group', 'finished')]
+            _ = [float(v or 0) for v in run.setdefault('scores', {}).values()]
         for found in content['settings']:
             _ = [found[key] for key in ('name', 'best', 'method', 'scenario',
                                         'seeds', 'missing')]
@@ -132,13 +147,15 @@ def read_aggregate(path: str | Path, trust: bool = False) -> dict:
                  for score in ('held_out', 'test')]
             _ = found['setting'].items()
         _ = [content[key] for key in ('name', 'select')]
+        check_paper(content.setdefault('paper', {}),
+                    [s['method'] for s in content['settings']])
     except OSError as error:
         raise RecordError(f'{path} cannot be read: {error.strerror}.'
                           ) from error
     except RecordError:
         raise
-    except (AttributeError, LookupError, RecursionError, TypeError,
-            ValueError) as error:
+    except (AttributeError, ConfigError, LookupError, RecursionError,
+            TypeError, ValueError) as error:
         raise RecordError(f'{path} is broken ({error}): run the sweep again, '
                           'which writes it anew.') from error
     return content

@@ -198,7 +198,8 @@ class Running:
                  reason=self.rows[t.name].reason)
             for t in self.plan.trials
         ]
-        return aggregate(self.plan.sweep.name, self.plan.sweep.select, runs)
+        return aggregate(self.plan.sweep.name, self.plan.sweep.select, runs,
+                         self.plan.sweep.paper)
 
     def stop(self) -> None:
         """Ask what runs to stop, and wait until it has."""

@@ -16,7 +16,8 @@ underscore are the user's own:
 ``retries``      how often a trial that died is tried again
 ``work_dir``     by default ``work_dirs/sweeps/<name>``
 ``paper``        what was published: ``title``, ``says``, and
-                 ``scores[method][score]``, a number or (mean, deviation)
+                 ``scores[method][score]``, a number or (mean, deviation);
+                 ``figures`` to draw when all is done, and ``needs``, a text
 ``scales``       by name, what another scale of the sweep changes
 ===============  =====================================================
 """
@@ -34,7 +35,10 @@ from mmseg_spwc.utils.options import Kind, is_list, is_number, is_whole
 
 KEYS = ('methods', 'scenarios', 'seeds', 'grid', 'cfg_options', 'select',
         'resources', 'retries', 'work_dir', 'paper', 'scales')
-PAPER_KEYS = ('title', 'says', 'scores')
+PAPER_KEYS = ('title', 'says', 'scores', 'figures', 'needs')
+# those of mmseg_spwc.visualization.figures that need nothing but records
+FIGURES = ('apa_acf', 'ps_by_task', 'priority', 'convergence',
+           'regulariser_ablation', 'k_ablation', 'importance_error')
 METHOD_KEYS = ('config', 'grid', 'cfg_options', 'step_0')
 # what may select, and the kind of problem that has it
 SELECT = {'held-out mIoU': 'segmentation',
@@ -98,7 +102,8 @@ def parse_sweep(given: Mapping, path: Path,
         name=name,
         methods=tuple(
             _method(name, value, given, path.parent)
-            for name, value in _dict(given, 'methods').items()),
+            for name, value in _dict(given, 'methods').items()
+            if value is not None),  # as a file that inherits leaves one out
         scenarios=tuple(_scenario(value) for value in _list(
             given, 'scenarios', "['15-1']") or [{}]),
         seeds=_list(given, 'seeds', '[0, 1]') or (0, ),
@@ -137,10 +142,7 @@ def _at_scale(given: Mapping, path: Path, scale: str | None) -> dict:
         k: dict(config=v) if isinstance(v, str) else v
         for k, v in _dict(given, 'methods').items()
     }
-    given = _merged(given, scales[scale])
-    given['methods'] = {  # a scale leaves one out with None
-        k: v for k, v in given['methods'].items() if v is not None}
-    return given
+    return _merged(given, scales[scale])
 
 
 def _merged(value: object, change: object) -> object:
@@ -206,8 +208,13 @@ def _list(given: Mapping, key: str, example: str) -> tuple:
     return tuple(value or ())
 
 
-def _check_paper(paper: Mapping, names: list) -> None:
+def check_paper(paper: Mapping, names: list) -> None:
+    """Refuse what no report could show beside the runs."""
     check_names(paper, PAPER_KEYS, 'paper')
+    for figure in _list(paper, 'figures', "['apa_acf']"):
+        if figure not in FIGURES:
+            raise ConfigError(f'paper.figures holds {figure!r}: choose of '
+                              f'{", ".join(FIGURES)}.')
     scores = _dict(paper, 'scores')
     for method in scores:
         if method not in names:
@@ -224,7 +231,7 @@ def _check_paper(paper: Mapping, names: list) -> None:
 
 def _check_values(sweep: Sweep) -> None:
     names = [method.name for method in sweep.methods]
-    _check_paper(sweep.paper, names)
+    check_paper(sweep.paper, names)
     for method in sweep.methods:
         if method.step_0 not in (None, *names):
             raise ConfigError(

@@ -1,6 +1,6 @@
 """Tables in the layout of the paper, in three forms, and the main numbers."""
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -222,6 +222,54 @@ def change_table(group: Group) -> Table:
     return Table(corner, [Column(name, better=0)
                           for name in ('before', 'after', 'change')],
                  [name for name, _ in rows], [row for _, row in rows])
+
+
+def paper_table(sweep: Mapping) -> Table | None:
+    """Return published scores beside those of a sweep's best settings.
+
+    A method has a row of each and, if it was published, one of their
+    difference; the best of ours is marked.
+
+    Args:
+        sweep (Mapping): The content of a ``sweep.json``.
+    """
+    published = sweep['paper'].get('scores') or {}
+    keys = list(dict.fromkeys(key for row in published.values()
+                              for key in row))
+    chosen = [s for s in sweep['settings'] if s['best'] and s['seeds']]
+    if not keys or not chosen:
+        return None
+    columns = [{**MEANS, **NUMBERS}.get(key) or Column(key.replace('_', ' '))
+               for key in keys]
+    table = Table('', columns, [], [], [])
+    for setting in chosen:
+        scores = [run['scores'] for run in sweep['runs'] if run['finished']
+                  and run['group'] == setting['name']]
+        ours = [spread([s.get(key) for s in scores]) for key in keys]
+        row = published.get(setting['method'])
+        label = ' '.join(filter(None, (
+            setting['method'],
+            len({s['scenario'] for s in chosen}) > 1 and setting['scenario'])))
+        rows = {label: ours}
+        if row:
+            theirs = [_published(row.get(key), column)
+                      for key, column in zip(keys, columns, strict=True)]
+            gaps = [Spread(None if None in (a.mean, b.mean)
+                           else a.mean - b.mean, None)
+                    for a, b in zip(ours, theirs, strict=True)]
+            rows = {f'{label}, published': theirs, f'{label}, here': ours,
+                    f'{label}, difference': gaps}
+        for name, values in rows.items():
+            table.labels.append(name)
+            table.rows.append(values)
+            table.partial.append(values is not ours)
+    return table
+
+
+def _published(value: object, column: Column) -> Spread:
+    """A number, or mean and deviation, as printed in a paper."""
+    pair = value if isinstance(value, (list, tuple)) else (value, None)
+    return Spread(*pair).times(1 / column.scale)
 
 
 class Headline(NamedTuple):

@@ -13,6 +13,7 @@ from mmseg_spwc.sweep.aggregate import (
     read_aggregate,
     write_aggregate,
 )
+from mmseg_spwc.visualization.tables import paper_table
 
 
 def run(setting, seed, held_out, test, method='ewc', finished=True):
@@ -109,3 +110,23 @@ def test_broken_files(tmp_path, text, message):
     (tmp_path / 'sweep.json').write_text(text)
     with pytest.raises(RecordError, match=message):
         read_aggregate(tmp_path)
+
+
+def with_scores(method, seed, **scores):
+    return dict(run(1, seed, .5, .5, method), scores=scores)
+
+
+def test_published_scores_stand_beside_those_of_the_best_settings():
+    runs = [with_scores('ewc', 0, average_apa=.50, ps_active=.3, class_0=.7),
+            with_scores('ewc', 1, average_apa=.54, ps_active=.3, class_0=.8),
+            with_scores('mas', 0, average_apa=.61)]
+    paper = dict(title='APA', scores=dict(
+        ewc=dict(average_apa=(51.3, 1.9), ps_active=0.29, class_0=80.)))
+    table = paper_table(aggregate('s', None, runs, paper))
+    assert [c.label for c in table.columns] == ['Avg-APA', 'PS', 'class 0']
+    texts = {line[0]: line[1:] for line in table.lines(bold='[{}]')}
+    assert texts['ewc, published'] == ['51.3±1.9', '0.29', '80.0']
+    assert texts['ewc, here'] == ['52.0±2.8', '0.30±0.00', '75.0±7.1']
+    assert texts['ewc, difference'] == ['0.7', '0.01', '-5.0']
+    assert texts['mas'] == ['[61.0]', '-', '-']
+    assert paper_table(aggregate('s', None, runs)) is None

@@ -1,16 +1,20 @@
 """The paper's tables as sweeps: they can be run, and hold its figures."""
+import sys
 from pathlib import Path
 
 import pytest
 from mmengine.config import Config
 
+from mmseg_spwc.cli import main
 from mmseg_spwc.sweep.plan import plan_trials, trial_config
-from mmseg_spwc.sweep.sweep_file import read_sweep
+from mmseg_spwc.sweep.sweep_file import FIGURES, read_sweep
+from mmseg_spwc.visualization import figures
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / 'configs/sweeps/paper').glob('*.py'))
 SWEEPS = [(path, scale) for path in FILES for scale in
-          (None, *Config.fromfile(path).get('scales', {}))]
+          (None, *(scale for scale, changes in Config.fromfile(path).get(
+              'scales', {}).items() if changes))]
 TEN = ('finetune', 'joint', 'ewc', 'online_ewc', 'lwf', 'si', 'mas', 'blip',
        'ewc_spwc', 'mas_spwc')
 # accuracy of the first task: the same for all that train it alike
@@ -54,3 +58,44 @@ def test_a_grid_varies_what_only_rows_of_a_table_hold(tmp_path):
         for trial in plan_trials(sweep) if trial.method.name == 'plop'
     }
     assert found == {0.003, 0.01, 0.03}
+
+
+def test_the_figures_are_those_that_there_are():
+    assert {*FIGURES, 'qualitative'} == {*figures.FIGURES}
+
+
+def test_the_table_of_k_and_the_table_of_voc_agree():
+    """k = 15 is the row of RCIL+spWC."""
+    k, voc = (read_sweep(ROOT / f'configs/sweeps/paper/{name}.py').paper
+              for name in ('k', 'voc_10_1_overlapped'))
+    assert k['scores']['k_15']['all'] == voc['scores']['rcil_spwc']['all']
+    classes = [voc['scores']['rcil_spwc'][f'class_{i}'] for i in range(21)]
+    assert k['scores']['k_15']['base'] == pytest.approx(
+        sum(classes[:11]) / 11, abs=0.1)
+    assert k['scores']['k_15']['new'] == pytest.approx(
+        sum(classes[11:]) / 10, abs=0.1)
+
+
+def test_the_command_lists_every_file_with_what_it_needs(capsys, monkeypatch):
+    monkeypatch.setattr(sys, 'argv', ['mmseg-spwc', 'paper'])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    said = capsys.readouterr().out
+    assert stopped.value.code == 0
+    for path in FILES:
+        assert f'\n{path.stem.replace("_", "-")}: ' in said
+    assert said.count('    as published: ') == len(FILES)
+
+
+def test_the_command_runs_the_file_that_it_names(capsys, monkeypatch):
+    monkeypatch.setattr(sys, 'argv', ['mmseg-spwc', 'paper', 'voc-10-2'])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert 'choose one of cifar100, ' in capsys.readouterr().err
+    monkeypatch.setattr(sys, 'argv', [
+        'mmseg-spwc', 'paper', 'voc-10-1-overlapped', '--scale', 'tiny'])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert "has no scale 'tiny'" in capsys.readouterr().err

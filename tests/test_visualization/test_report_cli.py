@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 from made_records import classification, segmentation, write
 
-from mmseg_spwc.sweep.aggregate import aggregate, write_aggregate
+from mmseg_spwc.sweep.aggregate import (
+    aggregate,
+    final_scores,
+    write_aggregate,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -50,7 +54,8 @@ def test_a_sweep_stands_for_its_best_runs(tool, tmp_path):
             setting={'hook.<k>': setting}, seed=seed,
             folder=f'trials/{name}', finished=True, held_out=score,
             test=score / 10, wall_time=1., attempts=1, reason=''))
-    write_aggregate(aggregate('<mine>', 'held-out accuracy', runs), tmp_path)
+    write_aggregate(aggregate('<mine>', 'held-out accuracy', runs, dict(
+        title='A <title>', scores=dict(EWC=dict(average_apa=51.3)))), tmp_path)
     page = tmp_path / 'report.html'
     code, said = tool('tools/report.py', tmp_path, '-o', page)
     assert code == 0, said.err
@@ -58,6 +63,8 @@ def test_a_sweep_stands_for_its_best_runs(tool, tmp_path):
     assert 'Sweep &lt;mine&gt;' in text and '<mine>' not in text
     assert 'hook.&lt;k&gt;=2' in text
     assert text.count('class="best"') == 2
+    assert 'A &lt;title&gt;. ' in text and 'EWC, published' in text
+    assert '>51.3<' in text
     assert '>7.0<' in text and '>5.0<' not in text  # test of the best alone
     assert f'{tmp_path}/trials/EWC2' in text
     assert f'{tmp_path}/trials/EWC1' not in text
@@ -93,3 +100,9 @@ def test_compare_prints_latex(tool, tmp_path):
     code, said = tool('tools/analysis_tools/compare.py', folder, '--format',
                       'latex')
     assert code == 0 and said.out.startswith(r'\begin{tabular}')
+
+def test_every_score_of_a_record_has_the_name_that_papers_give():
+    found = final_scores(segmentation())
+    assert found['all'] == segmentation().content['summary']['all']
+    entry = segmentation().steps[-1]
+    assert found[f'class_{entry["class_ids"][1]}'] == entry['iou'][1]

@@ -24,6 +24,8 @@ select = 'held-out accuracy'
 resources = dict(cpus=1, gpus=0.25)
 paper = dict(
     title='Average APA and average ACF on CIFAR-100, in percent',
+    needs='CIFAR-100; any GPU, four trials to one; 280 trials',
+    figures=['apa_acf'],
     scores=dict(
         finetune=dict(average_apa=(29.4, 3.3), average_acf=(37.2, 2.6)),
         joint=dict(average_apa=(63.0, 0.1), average_acf=(0.1, 0.0)),
@@ -60,7 +62,8 @@ scales = dict(
                 cfg_options=_plus),
             **{method: dict(grid={key: [value]})
                for method, (key, value) in _strengths.items()}),
-        seeds=[0, 1, 2], resources=dict(gpus=0), cfg_options=_few),
+        seeds=[0, 1, 2], resources=dict(gpus=0), cfg_options=_few,
+        paper=dict(needs='CIFAR-100; a CPU core, 2 GB, about 1.5 h')),
     # strengths, on tasks that no other run has
     small_search=dict(
         methods=dict(ewc_spwc_plus=dict(
@@ -68,4 +71,5 @@ scales = dict(
         scenarios=[dict(
             name='3x10', partial=True,
             steps=[_classes[i:i + 10] for i in (0, 10, 20)])],
-        seeds=[10], resources=dict(gpus=0), cfg_options=_few))
+        seeds=[10], resources=dict(gpus=0), cfg_options=_few,
+        paper=dict(needs='CIFAR-100; a CPU core, 2 GB')))

@@ -18,12 +18,15 @@ select = 'held-out accuracy'
 resources = dict(cpus=1, gpus=0.25)
 paper = dict(
     title='APA by task on Tiny ImageNet for four self-paced regularisers',
+    needs='Tiny ImageNet; any GPU, four trials to one; 240 trials',
+    figures=['apa_acf', 'regulariser_ablation'],
     says='The rule of spWC is 0.8 points of APA above the logarithmic one '
     'with EWC and 1.0 with MAS; the hard rule is the worst.')
 scales = dict(
     small=dict(
         seeds=[0],
         resources=dict(gpus=0),
+        paper=dict(needs='a fifth of Tiny ImageNet; a CPU core, 2 GB'),
         cfg_options={
             'train_dataloader.dataset.per_class': 100,
             'test_dataloader.dataset.per_class': 20,

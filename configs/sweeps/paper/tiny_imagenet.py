@@ -24,8 +24,8 @@ select = 'held-out accuracy'
 resources = dict(cpus=1, gpus=0.25)
 paper = dict(
     title='Average APA and average ACF on Tiny ImageNet, in percent',
-    says='The priority of an old task rises as more tasks are learnt, for '
-    'EWC+spWC and MAS+spWC alike.',
+    needs='Tiny ImageNet; any GPU, four trials to one; 280 trials',
+    figures=['apa_acf'],
     scores=dict(
         finetune=dict(average_apa=(29.6, 2.5), average_acf=(24.3, 2.1)),
         joint=dict(average_apa=(50.3, 0.3), average_acf=(1.2, 0.1)),
@@ -42,6 +42,7 @@ scales = dict(
     small=dict(
         seeds=[0],
         resources=dict(gpus=0),
+        paper=dict(needs='a fifth of Tiny ImageNet; a CPU core, 2 GB'),
         cfg_options={
             'train_dataloader.dataset.per_class': 100,
             'test_dataloader.dataset.per_class': 20,

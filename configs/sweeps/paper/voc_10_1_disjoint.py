@@ -32,3 +32,4 @@ paper = dict(
                 25.1, 3.2, 3.7, 0.0, 11.3, 23.8, 5.5, 16.0, 14.5, 23.5,
                 12.7]))
     })
+scales = dict(small_search=None)  # that of the overlapped setting

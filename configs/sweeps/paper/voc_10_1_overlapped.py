@@ -20,6 +20,8 @@ resources = dict(cpus=8, gpus=1)
 cfg_options = {'method.later.train_cfg.max_epochs': 30}
 paper = dict(
     title='IoU of every class on VOC 2012, 10-1 overlapped, in percent',
+    needs='VOC 2012 with SBD, weights of R-101; a GPU of more than 24 GB a '
+    'trial',
     scores={
         method: dict(all=all_, **{f'class_{c}': iou[c] for c in range(21)})
         for method, all_, iou in (
@@ -96,6 +98,8 @@ scales = dict(
                 **_folded, 'self_paced.rule': 'authors_code'}),
         },
         resources=dict(cpus=1, gpus=0),
+        paper=dict(needs='VOC at 128 px, weights of MobileNetV2; a CPU core, '
+                   '3 GB, about 1 h'),
         cfg_options=_sound))
 scales['small_search'] = dict(
     scales['small'],

@@ -13,7 +13,13 @@ from ..palette import colour
 from ..runs import Comparison, Group
 from ..scores import Spread
 from ..step_report import accepted_line
-from ..tables import Column, change_table, comparison_table, headlines
+from ..tables import (
+    Column,
+    change_table,
+    comparison_table,
+    headlines,
+    paper_table,
+)
 from .charts import (
     class_charts,
     cost_charts,
@@ -76,7 +82,8 @@ def render(comparisons: Sequence[Comparison],
     parts = [_part(c, (galleries or {}).get(c.title) or Gallery())
              for c in comparisons]
     return _filled(
-        'page.html', 'page.js', parts=parts, colour=colour, sweeps=sweeps,
+        'page.html', 'page.js', parts=parts, colour=colour,
+        sweeps=[(sweep, paper_table(sweep)) for sweep in sweeps],
         problems=[*problems, *(text for comparison in comparisons
                                for text in _unfinished(comparison))],
         score=lambda value: Column('').text(Spread(**value)),
