@@ -3,9 +3,8 @@
 The formulas here know torch and nothing of MMEngine, segmentation or
 classification. The engine registers what a config may name.
 """
+from .along_path import EMAImportance, SIImportance
 from .blip import BLIP
-from .ema import EMAImportance
-from .fisher import FisherImportance, fisher_diagonal
 from .forms import LastForm, OnlineForm, PerStepForm
 from .importance import (
     Importance,
@@ -13,10 +12,14 @@ from .importance import (
     StepSamples,
     importance_sum,
 )
-from .mas import MASImportance, mas_importance
+from .measured import (
+    FisherImportance,
+    MASImportance,
+    fisher_diagonal,
+    mas_importance,
+)
 from .per_sample import ABSOLUTE, SQUARE
 from .quadratic import QuadraticPenalty
-from .si import SIImportance
 from .store import StepStore
 from .updates import GradientUpdate, ProximalUpdate
 

@@ -20,7 +20,7 @@ MOST_BITS = torch.iinfo(torch.int8).max
 
 @dataclass
 class BitState:
-    """One parameter tensor under BLIP."""
+    """One parameter tensor."""
     bound: float  # R
     fan_in: int
     bits: Tensor  # n, frozen bits, int8
@@ -54,23 +54,17 @@ def check_bits(prior: float, max_bits: int) -> None:
 class BLIP:
     """Bit-level information preserving for linear and convolution layers.
 
-    Give it the trunk only; heads of single tasks are trained as usual. Call
-    :meth:`project_` after every optimiser step (the momentum buffer is left
-    alone) and :meth:`consolidate_` at the end of every task, then evaluate.
+    Give it the weights of the trunk and, under the same prefix, their
+    biases; heads of single tasks are trained as usual. Call :meth:`project_`
+    after every optimiser step (the momentum buffer is left alone) and
+    :meth:`consolidate_` at the end of every task, then evaluate.
 
-    Args:
-        named_params: Weights of linear and convolution layers and, under the
-            same prefix, their biases.
-        prior: Fisher information before the first task, per input. It is
-            compared with a per-sample Fisher diagonal. The authors' 1e-15 is
-            not: they square gradients of a mean over 100 samples, which are
-            1e-4 of it, so their setting is 1e-11 here.
-        max_bits: Largest number of bits.
+    ``prior`` is the per-sample Fisher information before the first task, per
+    input. The authors square gradients of a mean over 100 samples, which are
+    1e-4 of it, so their 1e-15 is 1e-11 here.
     """
 
-    def __init__(self,
-                 named_params: NamedTensors,
-                 prior: float = 1e-11,
+    def __init__(self, named_params: NamedTensors, prior: float = 1e-11,
                  max_bits: int = 20) -> None:
         check_bits(prior, max_bits)
         self.max_bits = max_bits
@@ -80,8 +74,7 @@ class BLIP:
         for name, param in params.items():
             fan_in, bound = _range(name, params)
             self.states[name] = BitState(
-                bound=bound,
-                fan_in=fan_in,
+                bound, fan_in,
                 bits=torch.zeros_like(param, dtype=torch.int8),
                 fisher=torch.full_like(param, prior * fan_in).detach(),
                 anchor=torch.zeros_like(param).detach())
@@ -135,7 +128,7 @@ class BLIP:
         return used / (self.max_bits * size)
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Plain tensors: the task and ``bits|fisher|anchor.NAME``."""
+        """The task and ``bits|fisher|anchor.NAME``."""
         return {'task': torch.tensor(self.task)} | {
             f'{kind}.{name}': getattr(own, kind)
             for name, own in self.states.items() for kind in KINDS}

@@ -22,11 +22,9 @@ class PerStepForm:
     Called with the store, the weight of every step in it, and what turns
     stored importances into those of the penalty.
 
-    Where all steps weigh the same, as without spWC, the penalty of a step is
-    that of the step before and one term more. So it is kept beside the steps,
-    in the room of two of them, and gone on from while the weights and files
-    of its steps and the recipe are the same: strength and centre are then the
-    same bit for bit.
+    Where all steps weigh the same, as without spWC, a step's penalty is that
+    of the step before and one term more. It is kept in a file and continued,
+    to the same bits, while the weights and files of its steps are the same.
     """
 
     one_anchor = False  # whether the anchors of older steps are let go
@@ -120,10 +118,8 @@ def _header(store: StepStore, weights: Mapping[int, float],
 def _described(part: object) -> list:
     """Name and plain attributes, of a method those of its object."""
     owner = getattr(part, '__self__', part)
-    plain = {
-        key: value
-        for key, value in getattr(owner, '__dict__', {}).items()
-        if isinstance(value, int | float | str | None)
-    }
+    own = getattr(owner, '__dict__', {})
+    plain = {key: value for key, value in own.items()
+             if isinstance(value, int | float | str | None)}
     return [getattr(part, '__qualname__', ''), type(owner).__qualname__,
             plain]

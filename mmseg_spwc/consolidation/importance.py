@@ -27,14 +27,9 @@ Cotangents = Callable[[Tensor, Tensor | None], Iterable[Tensor]]
 
 @dataclass
 class ImportanceSum:
-    """Importances before the division, to be added up over processes.
-
-    Attributes:
-        sums: Sum over the samples, by parameter name.
-        count: Number of samples.
-    """
+    """Importances before the division, to be added up over processes."""
     sums: dict[str, Tensor] = field(default_factory=dict)
-    count: int = 0
+    count: int = 0  # samples
 
     def mean(self) -> dict[str, Tensor]:
         """The importances: the mean over the samples."""
@@ -44,12 +39,8 @@ class ImportanceSum:
 
 
 class StepSamples(Protocol):
-    """The training data of a step, as an importance may see it.
-
-    Attributes:
-        limit: Number of samples to use at most, or None.
-    """
-    limit: int | None
+    """The training data of a step, as an importance may see it."""
+    limit: int | None  # samples to use at most
 
     def batches(self) -> Iterator[tuple[Tensor, Tensor]]:
         """Inputs and labels, of which ``NOT_COUNTED`` is none."""
@@ -75,14 +66,13 @@ class Importance:
         prepare(importances)            # in later steps, for the penalty
 
     A kind implements :meth:`estimate` and is registered in ``TASK_UTILS``.
-    Kinds that watch the training set ``along_the_path`` and keep what they
-    gathered in :meth:`state_dict`, which goes into the training checkpoints.
+    Those that watch the training set ``along_the_path``; what they gathered,
+    :meth:`state_dict`, goes into the training checkpoints.
     """
 
     along_the_path = False  # whether the training must be watched
 
-    def begin(self, params: NamedTensors, store: StepStore,
-              step: int) -> None:
+    def begin(self, params: NamedTensors, store: StepStore, step: int) -> None:
         """The training of ``step`` starts; ``store`` has the steps before."""
 
     def before_update(self, params: NamedTensors) -> None:
@@ -108,30 +98,17 @@ class Importance:
         """Restore what :meth:`state_dict` gave."""
 
 
-def importance_sum(model: nn.Module,
-                   batches: Iterable[Batch],
-                   cotangents: Cotangents,
-                   stat: Statistic,
+def importance_sum(model: nn.Module, batches: Iterable[Batch],
+                   cotangents: Cotangents, stat: Statistic,
                    n_samples: int | None = None,
                    forward: Forward | None = None) -> ImportanceSum:
     """Sum a statistic of the gradient of every sample.
 
-    The model is run in evaluation mode and left as it was found, random
-    states included.
-
-    Args:
-        model: Any module whose samples do not interact.
-        batches: Inputs, or pairs of inputs and labels.
-        cotangents: Called with outputs and labels (or None); gives the
-            gradients of one or several objectives at the outputs. Each
-            contributes to the sum.
-        stat: ``SQUARE`` or ``ABSOLUTE``.
-        n_samples: Use this many samples at most.
-        forward: Called with model and inputs if ``model(inputs)`` does not
-            give the outputs as one tensor.
-
-    Returns:
-        ImportanceSum: Over all parameters that require a gradient.
+    The model, whose samples must not interact, is run in evaluation mode and
+    left as it was found, random states included. ``cotangents`` gives, from
+    outputs and labels (or None), the gradients of one or several objectives
+    at the outputs, which all contribute. The other arguments are those of
+    :func:`~mmseg_spwc.consolidation.fisher_diagonal`.
     """
     total = ImportanceSum()
     with no_side_effects(model):
@@ -169,13 +146,9 @@ def _limited(batches: Iterable[Batch], n_samples: int | None
 
 @contextmanager
 def no_side_effects(model: nn.Module) -> Iterator[None]:
-    """Evaluate ``model`` with gradients enabled, then restore everything.
-
-    Restored are the training flag of every module (a frozen BatchNorm in a
-    training model stays in evaluation), ``requires_grad`` and gradients of
-    every parameter, the buffers, and the random states, which the data
-    pipeline may have advanced.
-    """
+    """Evaluate ``model`` with gradients enabled, then restore all modes,
+    gradients, buffers, and the random states, which the data pipeline may
+    have advanced."""
     modes = [(module, module.training) for module in model.modules()]
     params = [(p, p.requires_grad, p.grad) for p in model.parameters()]
     buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]

@@ -47,15 +47,11 @@ ABSOLUTE = Statistic(torch.abs, lambda total, g: total.add_(g.abs()))
 class PerSampleGradients:
     """Sums over samples of a statistic of every parameter's gradient.
 
-    What the layers' closed forms do not cover (parameters shared, used twice
-    or outside their own layer) is found by a probe and left to
-    :func:`func_sums` of the whole model.
-
-    Args:
-        model: Any module, in evaluation mode, whose samples do not interact.
-        forward: Called with the model and the inputs; returns the outputs,
-            samples first.
-        stat: ``SQUARE`` or ``ABSOLUTE``.
+    The model is in evaluation mode and its samples do not interact;
+    ``forward`` is called with it and the inputs. What the layers' closed
+    forms do not cover (parameters shared, used twice or outside their own
+    layer) is found by a probe and left to :func:`func_sums` of the whole
+    model.
     """
 
     def __init__(self, model: nn.Module, forward: Forward,

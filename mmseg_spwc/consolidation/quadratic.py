@@ -44,14 +44,9 @@ class QuadraticPenalty:
 
     def add(self, weight: float, importances: Mapping[str, Tensor],
             anchors: Mapping[str, Tensor]) -> None:
-        """Add the penalty of one step.
-
-        Args:
-            weight: Strength of the step, for instance lambda * v / 2.
-            importances: Importance of each parameter, not negative.
-            anchors: Parameters at the end of the step; names without an
-                importance are ignored.
-        """
+        """Add the penalty of one step: its strength, for instance
+        lambda * v / 2, the importances, not negative, and the parameters at
+        its end."""
         self.add_all([(weight, importances, anchors)])
 
     @torch.no_grad()
@@ -77,11 +72,8 @@ class QuadraticPenalty:
             self._shares.clear()
 
     @torch.no_grad()
-    def add_online(self,
-                   weight: float,
-                   importances: Mapping[str, Tensor],
-                   anchors: Mapping[str, Tensor],
-                   decay: float = 1.) -> None:
+    def add_online(self, weight: float, importances: Mapping[str, Tensor],
+                   anchors: Mapping[str, Tensor], decay: float = 1.) -> None:
         r"""Add one step, :math:`A \leftarrow \gamma A + w\Gamma`.
 
         The centre becomes the newest anchor. Online EWC with its decay inside
@@ -131,9 +123,7 @@ class QuadraticPenalty:
             torch._foreach_addcmul_(grads, shifts, curvatures)
 
     @torch.no_grad()
-    def proximal_(self,
-                  named_params: NamedTensors,
-                  lr: float,
+    def proximal_(self, named_params: NamedTensors, lr: float,
                   momentum: float = 0.) -> None:
         r"""Move every given parameter towards c, after the optimiser step.
 
@@ -160,12 +150,6 @@ class QuadraticPenalty:
             self._shares[id(curvatures[0])] = curvatures, rate, shares
         return shares
 
-    def max_curvature(self) -> float:
-        """The largest second derivative of the penalty, max of 2A."""
-        return max((2 * strength.max().item()
-                    for strength in self._strength.values()
-                    if strength.numel()), default=0.)
-
     def largest_safe_weight(self, lr: float, momentum: float = 0.) -> float:
         r"""The factor on all weights at which gradient steps stop converging.
 
@@ -173,7 +157,9 @@ class QuadraticPenalty:
         < 2(1 + \beta)`. Below 1 the present weights are too large: multiply
         lambda by it at most, or use :meth:`proximal_`.
         """
-        steepest = lr * self.max_curvature()
+        steepest = lr * max((2 * strength.max().item()
+                             for strength in self._strength.values()
+                             if strength.numel()), default=0.)
         return 2 * (1 + momentum) / steepest if steepest else math.inf
 
     def check(self, named_params: NamedTensors) -> None:
@@ -188,7 +174,7 @@ class QuadraticPenalty:
         self._matched(params)
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Plain tensors: ``strength.NAME``, ``centre.NAME``, ``constant``."""
+        """``strength.NAME``, ``centre.NAME`` and ``constant``."""
         state = {'constant': torch.tensor(self._constant, dtype=torch.float64)}
         for name, strength in self._strength.items():
             state[f'strength.{name}'] = strength

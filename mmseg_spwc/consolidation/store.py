@@ -21,18 +21,13 @@ class StepStore:
     so they take no memory while training. A file appears whole or not at all,
     and is read through a memory map.
 
-    Args:
-        directory: Where the files are; made when first written to.
-        importance_dtype: ``'bfloat16'`` halves the importances at a
-            relative error of 2^-9, so that a step takes 1.5 numbers per
-            parameter and not 2. float16 would lose Fisher values below
-            6e-8. Anchors are always kept in float32.
-        write: How a file is written; several processes that hold the same
-            may leave it to one of them.
+    ``importance_dtype='bfloat16'`` halves the importances at a relative error
+    of 2^-9 (float16 would lose Fisher values below 6e-8); anchors are kept in
+    float32. Of several processes that hold the same, ``write`` may leave the
+    files to one.
     """
 
-    def __init__(self,
-                 directory: str | os.PathLike,
+    def __init__(self, directory: str | os.PathLike,
                  importance_dtype: str | torch.dtype = 'float32',
                  write: Callable = write_safetensors) -> None:
         if isinstance(importance_dtype, str):

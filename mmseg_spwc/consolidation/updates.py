@@ -10,8 +10,7 @@ from .quadratic import QuadraticPenalty
 class GradientUpdate:
     """Adds the penalty's gradient to that of the loss, before the update."""
 
-    def attach(self, penalty: QuadraticPenalty,
-               optimizer: Optimizer) -> None:
+    def attach(self, penalty: QuadraticPenalty, optimizer: Optimizer) -> None:
         """Apply this penalty, to parameters that this optimiser moves."""
         self.penalty = penalty
         self.optimizer = optimizer
@@ -26,12 +25,11 @@ class GradientUpdate:
     def largest_safe_factor(self) -> float:
         r"""The factor on the penalty at which updates stop converging.
 
-        SGD with momentum :math:`\beta` needs :math:`\mathrm{lr} \max 2A <
-        2(1 + \beta)`; Nesterov's form only :math:`1 / (1 + 2\beta)` of that.
-        The loss has a curvature of its own, so the true limit is a little
-        lower. Optimisers without a momentum of this kind (Adam) have no such
-        limit. The largest learning rate of the step, ``initial_lr``, counts.
-        Below 1 the penalty is too strong.
+        See :meth:`QuadraticPenalty.largest_safe_weight`; Nesterov's form
+        allows :math:`1 / (1 + 2\beta)` of that. The loss has a curvature of
+        its own, so the true limit is a little lower. Optimisers without such
+        a momentum (Adam) have none. The largest learning rate of the step,
+        ``initial_lr``, counts. Below 1 the penalty is too strong.
         """
         factors = [float('inf')]
         for group in self.optimizer.param_groups:

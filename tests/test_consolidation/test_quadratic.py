@@ -121,7 +121,7 @@ def test_cost_does_not_grow_with_the_number_of_tasks():
 def test_stability_limit_is_where_heavy_ball_diverges():
     penalty = QuadraticPenalty()
     penalty.add(3., {'w': torch.tensor([1., .2])}, {'w': torch.zeros(2)})
-    assert penalty.max_curvature() == pytest.approx(6.)
+    assert penalty.largest_safe_weight(1.) == pytest.approx(2 / 6)
     lr, momentum = .1, .9
     factor = penalty.largest_safe_weight(lr, momentum)
     assert factor == pytest.approx(3.8 / .6)

@@ -1,4 +1,4 @@
-r"""Diagonal Fisher information, the importance of EWC.
+r"""Importances that are measured at the end of a step: Fisher and MAS.
 
 The gradient of :math:`\ln p(y|x)` at the logits is :math:`e_y - p`, with
 :math:`e_y` the indicator of class y and p the softmax. Dense logits (B, C, H,
@@ -21,16 +21,12 @@ from .importance import (
     StepSamples,
     importance_sum,
 )
-from .per_sample import SQUARE, Forward
+from .per_sample import ABSOLUTE, SQUARE, Forward
 
 
 class FisherImportance(Importance):
-    """Diagonal Fisher information at the end of a step (Kirkpatrick et al.,
-    2017).
-
-    Args:
-        labels: See :func:`fisher_diagonal`.
-    """
+    """:func:`fisher_diagonal` at the end of a step (Kirkpatrick et al., 2017),
+    with ``labels`` as there."""
 
     def __init__(self, labels: str = 'sample') -> None:
         self.labels = labels
@@ -43,10 +39,8 @@ class FisherImportance(Importance):
                            data.limit, data.forward), params)
 
 
-def fisher_diagonal(model: nn.Module,
-                    batches: Iterable[Batch],
-                    labels: str = 'sample',
-                    n_samples: int | None = None,
+def fisher_diagonal(model: nn.Module, batches: Iterable[Batch],
+                    labels: str = 'sample', n_samples: int | None = None,
                     forward: Forward | None = None,
                     ignore_index: int = NOT_COUNTED) -> dict[str, Tensor]:
     r"""Diagonal of the Fisher information, :math:`E[(\partial_\theta \ln
@@ -90,7 +84,7 @@ def most_likely(logits: Tensor, labels: Tensor | None,
 
 def given(logits: Tensor, labels: Tensor | None,
           ignore_index: int) -> Iterator[Tensor]:
-    """The true labels, which give the empirical Fisher information."""
+    """The true labels: the empirical Fisher information."""
     if labels is None:
         raise ValueError(
             "labels='empirical' needs batches of inputs and true labels")
@@ -150,3 +144,32 @@ def _at_logits(logits: Tensor, labels: Tensor) -> Tensor:
     p = _softmax(logits)
     chosen = F.one_hot(labels, logits.shape[1]).movedim(-1, 1)  # (B, C, ...)
     return (chosen - p).to(logits)
+
+
+class MASImportance(Importance):
+    """:func:`mas_importance` at the end of a step."""
+
+    def estimate(self, model: nn.Module, params: NamedTensors,
+                 data: StepSamples) -> dict[str, Tensor]:
+        return data.mean(
+            importance_sum(model, data.batches(), _of_squared_norm, ABSOLUTE,
+                           data.limit, data.forward), params)
+
+
+def mas_importance(model: nn.Module, batches: Iterable[Batch],
+                   n_samples: int | None = None,
+                   forward: Forward | None = None) -> dict[str, Tensor]:
+    r"""Memory aware synapses (Aljundi et al., 2018):
+    :math:`E|\partial_\theta \|f(x)\|_2^2|`, from per-sample gradients.
+
+    Needs no labels. See :func:`fisher_diagonal` for the arguments.
+
+    Returns:
+        dict: Importance of every parameter that requires a gradient.
+    """
+    return importance_sum(model, batches, _of_squared_norm, ABSOLUTE,
+                          n_samples, forward).mean()
+
+
+def _of_squared_norm(logits: Tensor, labels: Tensor | None) -> list[Tensor]:
+    return [2 * logits]
