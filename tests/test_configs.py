@@ -29,7 +29,7 @@ FOLDERS = {
     'rcil': 'rcil', 'rcil-spwc': 'spwc'
 }
 # on VOC and shapes alone
-NEWER = {'dft': 'dft'}
+NEWER = {'dft': 'dft', 'mib-ewf': 'ewf', 'plop-ewf': 'ewf', 'rcil-ewf': 'ewf'}
 R101 = 'deeplabv3-r101-d16'
 VOC, ADE = 'voc12aug-512x512', 'ade20k-512x512'
 CITIES = 'cityscapes-domain-512x512'
@@ -91,7 +91,8 @@ def test_every_method_has_its_data_sets():
     small = {Path(leaf).stem.split('_')[0]
              for leaf in LEAVES if 'shapes' in leaf}
     assert small == {*FOLDERS, 'joint', 'online-ewc', 'mas', 'si',
-                     'ewc-spwc', *NEWER} - {'joint-offline'}
+                     'ewc-spwc', 'mib-ewf-fisher', 'mib-ewf-spwc',
+                     *NEWER} - {'joint-offline'}
 
 
 def test_readmes_link_every_leaf():

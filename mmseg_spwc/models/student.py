@@ -2,7 +2,7 @@
 import functools
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
@@ -48,10 +48,12 @@ class Student:
             :func:`~mmseg_spwc.models.rc.add_branches`.
         frozen_norm (str, optional): A regular expression; batch norms in
             whose name it is found keep their statistics and parameters.
-        train_only (str, optional): ``'new_rows'`` trains this step's rows of
-            the classifiers alone, with those allocated ahead; a regular
-            expression, the parameters in whose names it is found. All else
-            has no gradient and is in eval mode. Defaults to None, for all.
+        frozen (str, optional): Parameters without gradient: ``'old_rows'``,
+            the classifiers' rows of earlier steps, background included, or
+            those in whose names a regular expression is found.
+        train_only (str, optional): The only parameters with gradient:
+            ``'new_rows'``, the classifiers' rows of this step and those
+            allocated ahead, or as above. All else is in eval mode.
         allocate (Sequence[int] | str, optional): Channels that later steps
             will add, to be there from this step on. A config writes
             ``'all'``.
@@ -65,6 +67,7 @@ class Student:
 
     def __init__(self, *args, channels: Sequence[int], losses: dict,
                  rc: dict | None = None, frozen_norm: str | None = None,
+                 frozen: str | None = None,
                  train_only: str | None = None,
                  allocate: Sequence[int] | None = None,
                  **kwargs) -> None:
@@ -80,12 +83,12 @@ class Student:
             for name, config in losses.items() if config is not None
         })
         # by the plain network's names: branches come and go
-        frozen = None if frozen_norm is None else regular_expression(
+        norms = None if frozen_norm is None else regular_expression(
             frozen_norm, 'frozen_norm')
         self.frozen_norms = [
             name for name, module in self.named_modules()
-            if frozen and isinstance(module, _BatchNorm)
-            and frozen.search(name)
+            if norms and isinstance(module, _BatchNorm)
+            and norms.search(name)
         ]
         for name in self.frozen_norms:
             self.get_submodule(name).requires_grad_(False)
@@ -94,26 +97,40 @@ class Student:
             check_init(rc.get('init', 'merged'))  # it acts at a later step
             add_branches(self, **dict(rc, init='merged'))
         self.train_only = train_only
-        if train_only is not None:
-            self._freeze_others(train_only)
+        self._trains = self._chosen(train_only or '', 'train_only')
+        self._freeze(lambda name: not self._trains(name), 'train_only')
+        if frozen is not None:
+            self._freeze(self._chosen(frozen, 'frozen'), 'frozen')
 
-    def _freeze_others(self, train_only: str) -> None:
-        found = regular_expression(train_only, 'train_only').search
-        self._trains = self.is_new if train_only == 'new_rows' else found
+    def _chosen(self, text: str, option: str) -> Callable:
+        """Tell by a name whether an option means a parameter or module."""
+        words = dict(new_rows=self.is_new, old_rows=self.is_old_row)
+        return words.get(text) or regular_expression(text, option).search
+
+    def _freeze(self, chosen: Callable, option: str) -> None:
         for name, param in self.named_parameters():
-            if not self._trains(name):
+            if chosen(name):
                 param.requires_grad_(False)
         if not any(param.requires_grad for param in self.parameters()):
             raise ValueError(
-                f'model.train_only={train_only!r} leaves nothing to train: '
-                + ('this step adds no class.' if train_only == 'new_rows' else
-                   'no parameter has a name that it is found in.'))
+                f'model.{option} leaves nothing to train: correct the regular '
+                "expression, or leave 'new_rows' out of a step that adds no "
+                'class.')
 
     def is_new(self, key: str) -> bool:
         """Whether a ``state_dict`` key belongs to channels of this step, or
         of later ones."""
         row = self.rows.search(key)
         return row is not None and int(row[1]) >= first_new(self.channels)
+
+    def is_old_row(self, key: str) -> bool:
+        """Whether a key belongs to channels of the steps before."""
+        return self.rows.search(key) is not None and not self.is_new(key)
+
+    def first_channel(self, key: str) -> int:
+        """The first channel of the classifier's layer that a key is of."""
+        sizes = [added for added in self.channels if added]
+        return sum(sizes[:int(self.rows.search(key)[1])])
 
     def train(self, mode: bool = True) -> 'Student':
         """Set the mode, but never for what is frozen."""

@@ -166,7 +166,7 @@ def test_any_method_may_allocate_and_freeze(with_method):
         'method.later.model.train_only': 'new_rows'},
      "loss 'maps' cannot train"),
     ('finetune', {'method.later.model.train_only': 'nothing'},
-     "train_only='nothing' leaves nothing to train"),
+     'model.train_only leaves nothing to train'),
     ('finetune', {'method.later.model.train_only': '('},
      'give a regular expression'),
     ('finetune', {'method.every.model.allocate': 3}, 'allocate is 3'),

@@ -96,8 +96,9 @@ def state(cfg, step):
         'state_dict']
 
 
-@pytest.mark.parametrize('names', [('finetune', ), ('mib', ), ('dft', ),
-                                   ('rcil', 'spwc')], ids='-'.join)
+@pytest.mark.parametrize('names', [
+    ('finetune', ), ('mib', ), ('dft', ), ('mib_ewf', ), ('rcil', 'spwc')
+], ids='-'.join)
 def test_two_ranks_equal_one(on_one_rank, with_method, tmp_path, names):
     one = on_one_rank(*names)
     two = with_method(*names, launcher='pytorch')

@@ -27,6 +27,8 @@ METHODS = {
     'dft': ('DFT*', 'Revisiting Continual Semantic Segmentation with '
             'Pre-trained Vision Models', '2508.04267'),
     'ewc': ('EWC', *EWC),
+    'ewf': ('EWF', 'Endpoints Weight Fusion for Class Incremental Semantic '
+            'Segmentation', '2305.06558'),
     'finetune': ('Finetune', ),
     'ilt': ('ILT', 'Incremental Learning Techniques for Semantic '
             'Segmentation', '1907.13372'),

@@ -5,8 +5,10 @@ from .feature_replay_hook import FeatureReplayHook
 from .pseudo_label_hook import PseudoLabelHook
 from .self_paced_hook import SelfPacedHook
 from .step_transition_hook import StepTransitionHook
+from .weight_fusion_hook import SelfPacedFusionHook, WeightFusionHook
 
 __all__ = [
     'BitPreservingHook', 'ConsolidationHook', 'FeatureReplayHook',
-    'PseudoLabelHook', 'SelfPacedHook', 'StepTransitionHook'
+    'PseudoLabelHook', 'SelfPacedFusionHook', 'SelfPacedHook',
+    'StepTransitionHook', 'WeightFusionHook'
 ]

@@ -136,7 +136,7 @@ def build_plain(config: dict, channels: Sequence[int]):
     """Build the plain network of a step, without losses and branches."""
     config = dict(
         copy.deepcopy(config), channels=list(channels), losses={}, rc=None,
-        train_only=None)
+        train_only=None, frozen=None)
     config.pop('pseudo_label', None)  # a segmentor's only
     return MODELS.build(config)
 
