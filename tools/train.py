@@ -1,7 +1,7 @@
 """Train every step of a continual-learning scenario.
 
     python tools/train.py CONFIG [--scenario 15-1] [--setting disjoint]
-        [--work-dir D] [--resume] [--amp] [--verbose]
+        [--work-dir D] [--resume] [--amp] [--verbose] [--check]
         [--launcher none|pytorch|slurm|mpi] [--cfg-options K=V ...]
 
 The config says everything; see mmseg_spwc/config/keys.py for the keys
@@ -27,6 +27,9 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument(
         '--amp', action='store_true', help='train in mixed precision')
     parser.add_argument(
+        '--check', action='store_true',
+        help='look for mistakes, show the plan and train nothing')
+    parser.add_argument(
         '--verbose', action='store_true',
         help="show MMEngine's own lines, which go to the log files anyway")
     return parser.parse_args()
@@ -37,7 +40,11 @@ def main() -> int:
     with user_errors():
         cfg = load_config(args)
         with processes(cfg.launcher):
-            RUNNERS.build(cfg).train()
+            if args.check:
+                from mmseg_spwc.apis.check import check_run
+                print(check_run(cfg))
+            else:
+                RUNNERS.build(cfg).train()
     return 0
 
 

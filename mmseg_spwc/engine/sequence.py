@@ -108,7 +108,12 @@ class ContinualRunner:
                 shown(verbose), frozen_heap():
             return self._train_steps()
 
-    def _train_steps(self) -> Record:
+    def check(self) -> tuple[Record, Plan]:
+        """Do all that comes before training, and write nothing."""
+        with data_losses(), shown(self.cfg.get('verbose', False)):
+            return self._prepare()
+
+    def _prepare(self) -> tuple[Record, Plan]:
         init_default_scope(self.cfg.get('default_scope', 'mmseg'))
         record = open_record(self.cfg, self.scenario, self.method)
         if any(stage_of(self.cfg.method, step) == 'first'
@@ -119,7 +124,10 @@ class ContinualRunner:
             warn(f'{", ".join(unused)} of the config: not used, since a '
                  'sequence validates on its held-out slice (heldout), as it '
                  'tests.')
-        plan = plan_steps(self.cfg, self.scenario, self.steps)
+        return record, plan_steps(self.cfg, self.scenario, self.steps)
+
+    def _train_steps(self) -> Record:
+        record, plan = self._prepare()
         record.content['scenario'].update(plan.facts)
         gc.freeze()  # the plan lives as long as the sequence
         for step in self.steps:
