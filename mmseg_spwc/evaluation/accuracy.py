@@ -20,10 +20,6 @@ class TaskAccuracy(BaseMetric):
     mean over the tasks (the paper's APA) and ``accuracy.all`` the share over
     all samples. Counts are added up over the processes; the loader must not
     repeat samples to fill the last batch.
-
-    Args:
-        scenario (dict): See :func:`mmseg_spwc.scenario.build_scenario`.
-        step (int): The step, from 0.
     """
 
     # takes the samples of a batch as tensors, see BatchEvaluator
@@ -41,11 +37,8 @@ class TaskAccuracy(BaseMetric):
                 count_hits(tasks, hits, self.num_tasks).cpu())
 
     def evaluate(self, size: int) -> dict:
-        """Add up the counts of all processes.
-
-        MMEngine would gather the results of single samples and cut them to
-        ``size``; counts need neither.
-        """
+        """Add up counts, where MMEngine would gather single samples and cut
+        them to ``size``."""
         metrics = self.compute_metrics(self.results)
         self.results.clear()
         return metrics
@@ -75,13 +68,10 @@ class BatchEvaluator(Evaluator):
     for others, such as MMPretrain's, it is taken apart into samples.
     """
 
-    def process(self,
-                data_samples: Sequence,
+    def process(self, data_samples: Sequence,
                 data_batch: Any | None = None) -> None:
         everyone = self.metrics
-        whole = [
-            m for m in everyone if getattr(m, 'whole_batches', False)
-        ]
+        whole = [m for m in everyone if getattr(m, 'whole_batches', False)]
         try:
             self.metrics = whole
             super().process(data_samples, data_batch)
@@ -93,16 +83,8 @@ class BatchEvaluator(Evaluator):
 
 
 def count_hits(tasks: Tensor, hits: Tensor, num_tasks: int) -> Tensor:
-    """Count hits and samples of every task.
-
-    Args:
-        tasks (Tensor): Task of every sample, (B,).
-        hits (Tensor): Whether each was classified right, bool, (B,).
-        num_tasks (int): Number of tasks T.
-
-    Returns:
-        Tensor: int64, (2, T): hits, samples.
-    """
+    """Hits and samples of every task, int64 (2, T), from the task of every
+    sample (B,) and whether each was classified right (B,)."""
     return torch.stack([
         torch.bincount(tasks[hits], minlength=num_tasks),
         torch.bincount(tasks, minlength=num_tasks)

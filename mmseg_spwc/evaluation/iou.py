@@ -20,18 +20,11 @@ class ContinualIoUMetric(BaseMetric):
     the samples that a distributed sampler adds as padding.
 
     All values are fractions. For a domain-incremental scenario the mean IoU
-    of the domains of every step is given as well.
-
-    Args:
-        scenario (dict): See :func:`mmseg_spwc.scenario.build_scenario`.
-        step (int): The step, from 0.
-        ignore_index (int): Label that is not counted. Defaults to 255.
+    of the domains of every step is given as well. ``scenario`` and ``step``
+    come from the config of a step.
     """
 
-    def __init__(self,
-                 scenario: dict,
-                 step: int,
-                 ignore_index: int = VOID,
+    def __init__(self, scenario: dict, step: int, ignore_index: int = VOID,
                  collect_device: str = 'cpu',
                  prefix: str | None = None) -> None:
         super().__init__(collect_device=collect_device, prefix=prefix)
@@ -58,14 +51,11 @@ class ContinualIoUMetric(BaseMetric):
         metrics = dict(
             mIoU=mean_of_known(iou),
             mAcc=mean_of_known(accuracy),
-            aAcc=float(total[0].sum() / total[1].sum().clamp(min=1)))
-        metrics.update(
-            {f'IoU.{n}': v for n, v in zip(names, iou, strict=True)})
-        metrics.update(self._by_step(results))
-        return {
-            key: float('nan') if value is None else value
-            for key, value in metrics.items()
-        }
+            aAcc=float(total[0].sum() / total[1].sum().clamp(min=1)),
+            **{f'IoU.{n}': v for n, v in zip(names, iou, strict=True)},
+            **self._by_step(results))
+        return {key: float('nan') if value is None else value
+                for key, value in metrics.items()}
 
     def _unit(self, sample: dict) -> int:
         if self.scenario.kind != 'domain':
@@ -87,17 +77,10 @@ class ContinualIoUMetric(BaseMetric):
 
 def count_areas(prediction: Tensor, label: Tensor, num_classes: int,
                 ignore_index: int) -> Tensor:
-    """Count hits, ground truth and predictions of every class.
+    """True positives, ground truth and predictions of every class, int64
+    (3, C), from predicted and true channels (H, W).
 
-    Args:
-        prediction (Tensor): Predicted channels, (H, W); one that is none
-            of them counts for no class.
-        label (Tensor): True channels, (H, W).
-        num_classes (int): Number of channels C.
-        ignore_index (int): Label that is not counted.
-
-    Returns:
-        Tensor: int64, (3, C): true positives, ground truth, predicted.
+    A prediction that is none of the C channels counts for no class.
     """
     counted = label != ignore_index
     label, prediction = label[counted].long(), prediction[counted].long()
@@ -123,22 +106,13 @@ def mean_of_known(values: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def group_means(iou: Sequence[float | None],
-                num_base: int,
+def group_means(iou: Sequence[float | None], num_base: int,
                 background: bool = True) -> dict:
     """Mean IoU of the base classes, of the later ones and of all.
 
-    The literature counts the base group with background (PLOP, RCIL, spWC)
-    or without (MiB): both are given.
-
-    Args:
-        iou (Sequence[float | None]): IoU by channel.
-        num_base (int): Channels of step 0, background included.
-        background (bool): Whether channel 0 is the background. Defaults to
-            True.
-
-    Returns:
-        dict: ``base``, ``base_no_bg``, ``new``, ``all``, ``all_no_bg``.
+    The base group are the first ``num_base`` channels, those of step 0. The
+    literature counts it with background (PLOP, RCIL, spWC) or without (MiB):
+    both are given.
     """
     first = int(background)
     return dict(

@@ -15,13 +15,9 @@ from collections.abc import Callable, Sequence
 def parameter_size_efficiency(counts: Sequence[int]) -> float:
     """PS as in the paper, called active: network and penalised anchors.
 
-    Args:
-        counts: Number of past tasks with a penalty at each step, that is with
-            a weight above zero; 0 at the first step. EWC has 0, 1, 2, ...,
-            online EWC and MAS 0, 1, 1, ...
-
-    Returns:
-        float: PS in (0, 1], larger is better.
+    ``counts`` are the past tasks with a weight above zero at each step: 0, 1,
+    2, ... for EWC, 0, 1, 1, ... for online EWC and MAS. PS lies in (0, 1],
+    larger is better.
     """
     return _efficiency(counts, lambda count: 1 + count)
 

@@ -1,8 +1,7 @@
 """Performance of past units in, priority weights out (the spWC paper)."""
 from .age import AGES, age_from
 from .choice import SelfPacedChoice, priority_takers, taken_unit, weights_of
-from .difficulty import difficulty
-from .regularizers import FORMS, get_rule
+from .regularizers import FORMS, difficulty, get_rule
 from .weights import PriorityWeights, SelfPacedWeights, priority_weights
 
 __all__ = [

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from mmseg_spwc.utils.options import check_options
 
-from .difficulty import difficulty
+from .regularizers import difficulty
 
 
 def fixed(eta: Tensor, step: int, eta_scale: float, mu: float) -> float:
@@ -33,9 +33,8 @@ def threshold(eta: Tensor, step: int, eta_scale: float,
 def topk(eta: Tensor, step: int, eta_scale: float, k: int) -> float:
     """Keep the ``k`` hardest units: the age is the next easiness.
 
-    Units that tie with the (k+1)-th hardest one are dropped with it, so
-    fewer than ``k`` can remain. With ``k`` at or above the number of units
-    the age lies just above the largest easiness and keeps them all.
+    Units tied with the (k+1)-th hardest one are dropped with it. With ``k``
+    at or above their number the age keeps them all.
     """
     if k < 0:
         raise ValueError(f'k must not be negative, got {k}')
@@ -77,9 +76,7 @@ AGES: dict[str, Callable[..., float]] = {
 }
 
 
-def age_from(policy: Mapping,
-             eta: Tensor,
-             step: int = 1,
+def age_from(policy: Mapping, eta: Tensor, step: int = 1,
              eta_scale: float = 1.) -> float:
     """Compute the age of one step, in the units of ``eta``.
 

@@ -17,8 +17,8 @@ Scores = Sequence[float | None]
 class SelfPacedChoice(SelfPacedWeights):
     """Which units are judged, by which of their scores, and how.
 
-    A run weights a step by it, and a reader of the run's record learns from
-    it what the next step will do: same scores, same answer.
+    A run weights a step by it, and a reader of its record learns what the
+    next step will do.
 
     Args:
         unit: What is scored and weighted: ``class``, background included
@@ -38,8 +38,7 @@ class SelfPacedChoice(SelfPacedWeights):
                     f'self_paced.{name} is {known[0]!r} or {known[1]!r}, '
                     f'not {getattr(self, name)!r}.')
 
-    def decide(self,
-               history: Sequence[Scores],
+    def decide(self, history: Sequence[Scores],
                now: Scores | None = None) -> PriorityWeights:
         """Decide the weights of the step after those in ``history``.
 
@@ -49,9 +48,6 @@ class SelfPacedChoice(SelfPacedWeights):
             now: Scores measured since then, for ``update``; units that are
                 no old ones yet are left out. Defaults to the last of
                 ``history``.
-
-        Returns:
-            PriorityWeights: The decision for each unit of the last row.
         """
         last = history[-1]
         now = list(last if now is None else now)[:len(last)]
@@ -96,11 +92,8 @@ def weights_of(wanted: str, v: Tensor, unit: str,
 
 
 def _map_numbers(data: Mapping, change) -> dict:
-    return {
-        key: _map_numbers(value, change)
-        if isinstance(value, Mapping) else change(value)
-        for key, value in data.items()
-    }
+    return {key: _map_numbers(value, change) if isinstance(value, Mapping)
+            else change(value) for key, value in data.items()}
 
 
 def _text(value: object) -> object:
@@ -115,15 +108,14 @@ def _number(value: object) -> object:
 def priority_takers(hooks: Iterable, model: object) -> list:
     """Those whom spWC's weights reach, as objects or as classes.
 
-    One protocol for all: a method ``set_priorities(v)`` takes the weights of
-    the old units, oldest first, and ``priority_unit``, ``'step'`` (the
-    default) or ``'class'``, says of which. Hooks, the penalties, come first;
-    the model takes the weights where no hook does.
+    A method ``set_priorities(v)`` takes the weights of the old units, oldest
+    first, and ``priority_unit``, ``'step'`` (the default) or ``'class'``,
+    says of which. Hooks, the penalties, come first; the model takes the
+    weights where no hook does.
     """
-    def takes(part: object) -> bool:
-        return hasattr(part, 'set_priorities')
-
-    return list(filter(takes, hooks)) or list(filter(takes, [model]))
+    takers = [hook for hook in hooks if hasattr(hook, 'set_priorities')]
+    return takers or (
+        [model] if hasattr(model, 'set_priorities') else [])
 
 
 def taken_unit(taker: object) -> str:

@@ -1,4 +1,4 @@
-r"""Self-paced regularisers :math:`f` and the weights that minimise them.
+r"""From a performance to its easiness, and from that to a weight.
 
 Every rule answers :math:`\min_{v \in [0,1]} \sum_t v_t \eta_t + f(v)` for an
 age :math:`\mu`. Hard, linear and spWC are one polynomial family with exponent
@@ -16,12 +16,46 @@ log           :math:`\sum(\zeta v                :math:`\ln(\eta + \zeta)
 ============  =================================  ==========================
 """
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import torch
 from torch import Tensor
+
+
+def difficulty(psi: Tensor | Sequence[float] | float) -> Tensor:
+    r"""The paper's :math:`\eta = -\psi \ln(1 - \psi)` of a performance.
+
+    The paper calls it difficulty, yet it grows with :math:`\psi`: it is 0 for
+    a unit forgotten altogether and :math:`+\infty` for a perfect one.
+
+    Args:
+        psi: Key performance indicator (accuracy, IoU) of every past unit, as
+            a fraction in [0, 1].
+
+    Returns:
+        Tensor: :math:`\eta` in float64, shaped like ``psi``.
+    """
+    psi = as_fraction(psi)
+    return -psi * torch.log1p(-psi)
+
+
+def as_fraction(psi: Tensor | Sequence[float] | float) -> Tensor:
+    """Check that ``psi`` holds fractions and return it in float64."""
+    psi = torch.as_tensor(psi, dtype=torch.float64).detach()
+    if psi.isnan().any():
+        raise ValueError(
+            'psi holds NaN; give the performance of every unit, or None for '
+            'a unit that was not measured (SelfPacedWeights)')
+    low, high = (psi.min().item(), psi.max().item()) if psi.numel() else (0, 0)
+    if low < 0 or high > 1:
+        percent = low >= 0 and 1 < high <= 100 and not math.isinf(high)
+        hint = '; it looks like a percentage, divide it by 100' * percent
+        raise ValueError(
+            f'psi must lie in [0, 1], got values from {low:g} to {high:g}'
+            f'{hint}')
+    return psi
 
 
 @dataclass(frozen=True)

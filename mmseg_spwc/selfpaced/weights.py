@@ -10,15 +10,12 @@ from torch import Tensor
 from mmseg_spwc.utils.options import check_options
 
 from .age import age_from
-from .difficulty import as_fraction, difficulty
-from .regularizers import Rule, get_rule
+from .regularizers import Rule, as_fraction, difficulty, get_rule
 
 
 def priority_weights(psi: Tensor | Sequence[float] | float,
-                     mu: float | None = None,
-                     k: int | None = None,
-                     rule: str = 'spwc',
-                     eta_scale: float = 1.) -> Tensor:
+                     mu: float | None = None, k: int | None = None,
+                     rule: str = 'spwc', eta_scale: float = 1.) -> Tensor:
     r"""Weights :math:`v` of the past units from their performance (eq. 12).
 
     .. math::
@@ -142,9 +139,7 @@ class SelfPacedWeights:
         # a wrong age is better refused now than at the first use
         self._age(rule, torch.zeros(1), step=1)
 
-    def __call__(self,
-                 psi: Tensor | Sequence[float | None],
-                 step: int = 1,
+    def __call__(self, psi: Tensor | Sequence[float | None], step: int = 1,
                  best: Tensor | Sequence[float | None] | None = None,
                  newest: int = 1) -> PriorityWeights:
         """Decide the weights of one step.
@@ -156,9 +151,6 @@ class SelfPacedWeights:
             step: Index of the step about to be learnt.
             best: Best performance of every unit so far, for ``relative``.
             newest: How many units at the end came with the last step.
-
-        Returns:
-            PriorityWeights: The decision, ready to be logged.
         """
         psi = _with_nan(psi)
         if self.relative:
@@ -175,10 +167,7 @@ class SelfPacedWeights:
         v[known] = NORMALISERS[self.normalise](v[known])
         v[known] = self._controlled(v[known], step)
         return PriorityWeights(
-            psi=psi,
-            eta=eta,
-            mu=mu,
-            v=v,
+            psi, eta, mu, v,
             f=rule.value(v[known], mu).item() if known.any() else 0.,
             missing=tuple((~known).nonzero().flatten().tolist()))
 
