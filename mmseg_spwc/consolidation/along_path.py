@@ -94,11 +94,9 @@ class SIImportance(Importance):
 
     @torch.no_grad()
     def before_update(self, params: NamedTensors) -> None:
-        self._before = {
-            name: (param.grad.clone(), param.detach().clone())
-            for name, param in params.items()
-            if param.grad is not None and name in self._omega
-        }
+        self._before = {name: (param.grad.clone(), param.detach().clone())
+                        for name, param in params.items()
+                        if param.grad is not None and name in self._omega}
 
     @torch.no_grad()
     def after_update(self, params: NamedTensors) -> None:

@@ -117,10 +117,8 @@ class PerSampleGradients:
         sums = CLOSED_FORMS.get(type(layer), any_layer_sums)(
             layer, tape.inputs[name], tape.deltas[name], batch, stat)
         prefix = f'{name}.' if name else ''
-        return {
-            prefix + own: value for own, value in sums.items()
-            if prefix + own in self.params
-        }
+        return {prefix + own: value for own, value in sums.items()
+                if prefix + own in self.params}
 
     def _plan(self, inputs: Tensor) -> None:
         """Find the parameters whose statistics can be read from a tape.
@@ -139,15 +137,11 @@ class PerSampleGradients:
         grads = torch.autograd.grad(
             outputs, list(self.params.values()), cotangent,
             allow_unused=True)
-        expected = {
-            name: grad.square()
-            for name, grad in zip(self.params, grads, strict=True)
-            if grad is not None
-        }
-        read = {
-            name: set(self._readable(name, tape, len(inputs), expected))
-            for name in layers
-        }
+        expected = {name: grad.square()
+                    for name, grad in zip(self.params, grads, strict=True)
+                    if grad is not None}
+        read = {name: set(self._readable(name, tape, len(inputs), expected))
+                for name in layers}
         self._layers = {n: layers[n] for n, names in read.items() if names}
         covered = set().union(*read.values())
         self._rest = {n: self.params[n] for n in expected if n not in covered}
@@ -167,12 +161,10 @@ class PerSampleGradients:
         owners = Counter(
             id(p) for module in modules.values()
             for p in module._parameters.values())
-        return {
-            name: module for name, module in modules.items()
-            if not list(module.children()) and all(
-                owners[id(p)] == 1 for p in module.parameters()) and any(
-                    p.requires_grad for p in module.parameters())
-        }
+        return {name: module for name, module in modules.items()
+                if not list(module.children()) and all(
+                    owners[id(p)] == 1 for p in module.parameters()) and any(
+                        p.requires_grad for p in module.parameters())}
 
     def _readable(self, name: str, tape: '_Tape', batch: int,
                   expected: Sums) -> Iterable[str]:
@@ -208,10 +200,8 @@ class _Tape:
 
     @contextmanager
     def record(self, layers: Mapping[str, nn.Module]) -> Iterator[None]:
-        handles = [
-            layer.register_forward_hook(partial(self._catch, name))
-            for name, layer in layers.items()
-        ]
+        handles = [layer.register_forward_hook(partial(self._catch, name))
+                   for name, layer in layers.items()]
         try:
             yield
         finally:

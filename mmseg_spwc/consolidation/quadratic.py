@@ -101,10 +101,8 @@ class QuadraticPenalty:
         if not params:
             return torch.tensor(self._constant)
         shifts = torch._foreach_sub(params, centres)
-        terms = [
-            torch.dot((h * d).flatten(), d.flatten())
-            for h, d in zip(curvatures, shifts, strict=True)
-        ]
+        terms = [torch.dot((h * d).flatten(), d.flatten())
+                 for h, d in zip(curvatures, shifts, strict=True)]
         return 0.5 * torch.stack(terms).sum() + self._constant
 
     @torch.no_grad()

@@ -52,11 +52,9 @@ class TaskAccuracy(BaseMetric):
             raise ValueError(f'Task {counts.index(0)} has no sample to be '
                              'scored on: check the data of its split.')
         scores = [h / c for h, c in zip(hits, counts, strict=True)]
-        return {
-            'accuracy': sum(scores) / len(scores),
-            'accuracy.all': sum(hits) / sum(counts),
-            **{f'accuracy.task_{t}': s for t, s in enumerate(scores)}
-        }
+        return {'accuracy': sum(scores) / len(scores),
+                'accuracy.all': sum(hits) / sum(counts),
+                **{f'accuracy.task_{t}': s for t, s in enumerate(scores)}}
 
 
 @EVALUATOR.register_module()

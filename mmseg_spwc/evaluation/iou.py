@@ -43,10 +43,8 @@ class ContinualIoUMetric(BaseMetric):
     def compute_metrics(self, results: list) -> dict:
         total = sum(counts for _, counts in results)  # (3, C)
         iou = intersection_over_union(*total.tolist())
-        accuracy = [
-            hit / present if present else None
-            for hit, present in zip(*total[:2].tolist(), strict=True)
-        ]
+        accuracy = [hit / present if present else None
+                    for hit, present in zip(*total[:2].tolist(), strict=True)]
         names = self.dataset_meta['classes']
         metrics = dict(
             mIoU=mean_of_known(iou),
@@ -94,10 +92,8 @@ def count_areas(prediction: Tensor, label: Tensor, num_classes: int,
 def intersection_over_union(hits: Sequence[int], present: Sequence[int],
                             predicted: Sequence[int]) -> list:
     """IoU_c = TP / (GT + predicted - TP); None where the truth has no c."""
-    return [
-        h / (g + p - h) if g else None
-        for h, g, p in zip(hits, present, predicted, strict=True)
-    ]
+    return [h / (g + p - h) if g else None
+            for h, g, p in zip(hits, present, predicted, strict=True)]
 
 
 def mean_of_known(values: Sequence[float | None]) -> float | None:

@@ -137,10 +137,8 @@ class SmallVGG(BaseModule):
         layers = []
         for stage in stages:
             for width in stage:
-                layers += [
-                    nn.Conv2d(in_channels, width, 3, padding=1),
-                    nn.ReLU(inplace=True)
-                ]
+                layers += [nn.Conv2d(in_channels, width, 3, padding=1),
+                           nn.ReLU(inplace=True)]
                 in_channels = width
             layers.append(nn.MaxPool2d(2))
         self.convs = nn.Sequential(*layers)

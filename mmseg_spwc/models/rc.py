@@ -117,11 +117,9 @@ def merge_branches(module: nn.Module) -> nn.Module:
 
 def export_branches(module: nn.Module) -> dict[str, Tensor]:
     """Copy the branches ``new``, by the plain layers' names."""
-    return {
-        f'{name}.{key}': value.clone()
-        for name, part in _doubled_parts(module)
-        for key, value in part.new.state_dict().items()
-    }
+    return {f'{name}.{key}': value.clone()
+            for name, part in _doubled_parts(module)
+            for key, value in part.new.state_dict().items()}
 
 
 def import_branches(module: nn.Module, branches: dict[str, Tensor]) -> None:

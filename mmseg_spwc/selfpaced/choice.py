@@ -69,11 +69,9 @@ class SelfPacedChoice(SelfPacedWeights):
 
 def best_of(history: Sequence[Scores]) -> list:
     """The best score so far of every unit of the last row."""
-    return [
-        max((row[i] for row in history
-             if i < len(row) and row[i] is not None), default=None)
-        for i in range(len(history[-1]))
-    ]
+    return [max((row[i] for row in history
+                 if i < len(row) and row[i] is not None), default=None)
+            for i in range(len(history[-1]))]
 
 
 def weights_of(wanted: str, v: Tensor, unit: str,

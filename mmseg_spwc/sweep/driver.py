@@ -96,10 +96,8 @@ class Running:
             **{name: plan.folder_of(name) for name in plan.configs}
         }
         self.before = {name: self._attempts(name) for name in self.folders}
-        self.rows = {
-            name: Row(name, total=len(plan.iterations.get(name, [0])))
-            for name in self.folders
-        }
+        self.rows = {name: Row(name, total=len(plan.iterations.get(name, [0])))
+                     for name in self.folders}
         for name in self.folders:
             self._renew(name)
         self.board = Board(list(self.rows.values()),
@@ -189,15 +187,13 @@ class Running:
 
     def aggregate(self) -> dict:
         """The content of ``sweep.json`` as things stand."""
-        runs = [
-            dict(name=t.name, group=t.group, method=t.method.name,
-                 scenario=t.scenario, setting=t.setting, seed=t.seed,
-                 folder=f'trials/{t.name}',
-                 **describe_run(self.records[t.name]),
-                 attempts=self._attempts(t.name),
-                 reason=self.rows[t.name].reason)
-            for t in self.plan.trials
-        ]
+        runs = [dict(name=t.name, group=t.group, method=t.method.name,
+                     scenario=t.scenario, setting=t.setting, seed=t.seed,
+                     folder=f'trials/{t.name}',
+                     **describe_run(self.records[t.name]),
+                     attempts=self._attempts(t.name),
+                     reason=self.rows[t.name].reason)
+                for t in self.plan.trials]
         return aggregate(self.plan.sweep.name, self.plan.sweep.select, runs,
                          self.plan.sweep.paper)
 
@@ -254,8 +250,6 @@ def make_job(cfg: Config, folder: Path, sweep: Sweep) -> dict:
 
 def write_config(cfg: Config, path: Path) -> None:
     """Write a config as a file that ``tools/train.py`` takes."""
-    lines = [
-        f'{key} = {pprint.pformat(value, width=79, sort_dicts=False)}'
-        for key, value in cfg.to_dict().items()
-    ]
+    lines = [f'{key} = {pprint.pformat(value, width=79, sort_dicts=False)}'
+             for key, value in cfg.to_dict().items()]
     write_text(path, '\n'.join(lines) + '\n')

@@ -331,11 +331,9 @@ def borrow_first_steps(trials: Sequence[Trial],
         lender = trial.method.step_0
         if lender is None:
             continue
-        offers = {
-            keys[other.name] for other in trials
-            if other.method.name == lender and other.seed == trial.seed
-            and other.scenario == trial.scenario
-        }
+        offers = {keys[other.name] for other in trials
+                  if other.method.name == lender and other.seed == trial.seed
+                  and other.scenario == trial.scenario}
         if len(offers) != 1 or None in offers:
             raise ConfigError(
                 f'methods.{trial.method.name}.step_0 is {lender!r}, which '

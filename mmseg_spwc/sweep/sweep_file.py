@@ -138,10 +138,8 @@ def _at_scale(given: Mapping, path: Path, scale: str | None) -> dict:
     if scale not in scales:
         known = ', '.join(map(repr, scales)) or 'none'
         raise ConfigError(f'{path} has no scale {scale!r}: it has {known}.')
-    given['methods'] = {
-        k: dict(config=v) if isinstance(v, str) else v
-        for k, v in _dict(given, 'methods').items()
-    }
+    given['methods'] = {k: dict(config=v) if isinstance(v, str) else v
+                        for k, v in _dict(given, 'methods').items()}
     return _merged(given, scales[scale])
 
 

@@ -115,14 +115,12 @@ def _hints(part: Callable) -> dict:
                   if '__init__' in vars(base)]
     else:
         makers = [part]
-    return {
-        name: parameter.annotation
-        for maker in makers
-        if (getattr(maker, '__module__', '') or '').startswith(PACKAGE)
-        for name, parameter in inspect.signature(maker).parameters.items()
-        if parameter.kind not in (parameter.VAR_POSITIONAL,
-                                  parameter.VAR_KEYWORD)
-    }
+    return {name: parameter.annotation
+            for maker in makers
+            if (getattr(maker, '__module__', '') or '').startswith(PACKAGE)
+            for name, parameter in inspect.signature(maker).parameters.items()
+            if parameter.kind not in (parameter.VAR_POSITIONAL,
+                                      parameter.VAR_KEYWORD)}
 
 
 def _kinds(hint: object) -> tuple:

@@ -77,11 +77,9 @@ class LocalPODLoss(Loss):
     def forward(self, features: Sequence[Tensor],
                 old_features: Sequence[Tensor], num_new: int) -> Tensor:
         """Where a step adds no class, ``num_new=0``, the root is 1."""
-        distances = [
-            image_norm(pool_strips(squared_difference(*pair),
-                                   self.scales)).mean()
-            for pair in pair_maps(features, old_features)
-        ]
+        distances = [image_norm(pool_strips(squared_difference(*pair),
+                                            self.scales)).mean()
+                     for pair in pair_maps(features, old_features)]
         return self.loss_weight * (
             growth_factor(features, num_new) *
             weighted_mean(distances, self.factor, self.last_factor))
@@ -134,14 +132,10 @@ class PooledCubeLoss(Loss):
                 'expected at least one feature map and the logits')
         pairs = pair_maps(features, old_features)
         # squared twice, so that either loss can be backpropagated alone
-        spatial = [
-            box_norm(squared_difference(*pair), self.windows).mean()
-            for pair in pairs
-        ]
-        channel = [
-            channel_norm(squared_difference(*pair)).mean()
-            for pair in pairs[:-1]
-        ]
+        spatial = [box_norm(squared_difference(*pair), self.windows).mean()
+                   for pair in pairs]
+        channel = [channel_norm(squared_difference(*pair)).mean()
+                   for pair in pairs[:-1]]
         growth = growth_factor(features, num_new)
         return dict(
             loss_skd=self.loss_weight *
