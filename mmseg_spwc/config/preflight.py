@@ -23,6 +23,7 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 from mmseg_spwc.errors import ConfigError, input_errors
+from mmseg_spwc.memory import Replay, epoch_size
 from mmseg_spwc.models.quantities import of_teacher
 from mmseg_spwc.problems import problem_of
 from mmseg_spwc.registry import MODELS, check_parts_in
@@ -92,7 +93,7 @@ def plan_steps(cfg: Config, scenario: Scenario, steps: list) -> Plan:
     with input_errors('data'):
         counts, facts = problem_of(scenario).count(tried, scenario)
         lengths = {
-            step: _set_iterations(out, counts[step]['train'], scenario, step)
+            step: _set_iterations(out, counts[step], scenario, step)
             for step, out in configs.items()
         }
     choices = {step: choice_of(out) for step, out in configs.items()}
@@ -125,10 +126,14 @@ def check_start_files(cfg: Config) -> None:
                 'from the folder you start in, or leave it out.')
 
 
-def _set_iterations(cfg: Config, images: int, scenario: Scenario,
-                    step: int) -> int:
+def _set_iterations(cfg: Config, counts: Mapping[str, int],
+                    scenario: Scenario, step: int) -> int:
     """Settle how long a step is, and return it in iterations."""
     batch = cfg.train_dataloader.batch_size * get_world_size()
+    images = counts['train']
+    if counts.get('replay'):
+        replay = Replay.of(cfg.train_dataloader.dataset.replay)
+        images = epoch_size(images, counts['replay'], batch, replay.share)
     if images < batch:
         raise ConfigError(
             f'Step {step} (classes {list(scenario.new_classes(step))}) has '

@@ -106,6 +106,7 @@ def step_config(cfg: Config,
     if cfg.get('amp'):
         _use_mixed_precision(out.optim_wrapper)
     check_single_values(out)
+    _set_replay(out.train_dataloader)
     if out.hooks.get('self_paced'):
         _set_priorities(out, scenario, cfg.self_paced.get('on'))
     _set_teacher(out)
@@ -128,6 +129,19 @@ def _set_loading(loader: Config, total: int | None, world_size: int) -> None:
             f'total_batch_size={total} cannot be split over {world_size} '
             'processes: use a number of processes that divides it.')
     loader.batch_size = total // world_size
+
+
+def _set_replay(loader: Config) -> None:
+    """Let the sampler know of the memory, if there is one."""
+    if loader.dataset.get('replay') is None:
+        return
+    if loader.sampler.type != SAMPLERS['DefaultSampler']:
+        raise ConfigError(
+            f'replay cannot be mixed in by the sampler {loader.sampler.type}: '
+            "use sampler=dict(type='DefaultSampler', shuffle=True), which "
+            'goes by epochs.')
+    loader.sampler.update(
+        type='mmseg_spwc.ReplaySampler', batch_size=loader.batch_size)
 
 
 def _set_runtime(out: Config, cfg: Config, step: int, seed: int) -> None:

@@ -12,6 +12,7 @@ from .images import (
     TinyImageNet,
 )
 from .loading import (
+    ReplaySampler,
     SeededInfiniteSampler,
     SeededSampler,
     collate_batches,
@@ -30,7 +31,8 @@ __all__ = [
     'ADE20KWithVoid', 'AreaRandomResizedCrop', 'BatchRandomFlip',
     'BatchRandomShift', 'CifarImages', 'ContinualClsDataset',
     'ContinualSegDataset', 'DigitImages', 'IdxImages', 'InMemoryImages',
-    'MapLabels', 'PackSample', 'RandomMirror', 'SeededInfiniteSampler',
-    'SeededSampler', 'ShapesDataset', 'ShortSideCentreCrop', 'TinyImageNet',
-    'collate_batches', 'steady_worker_init'
+    'MapLabels', 'PackSample', 'RandomMirror', 'ReplaySampler',
+    'SeededInfiniteSampler', 'SeededSampler', 'ShapesDataset',
+    'ShortSideCentreCrop', 'TinyImageNet', 'collate_batches',
+    'steady_worker_init'
 ]

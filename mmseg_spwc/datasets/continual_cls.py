@@ -18,6 +18,7 @@ from mmseg_spwc.utils.random_state import seeded
 
 from .batches import PixelOrders, RisingLevels, counter_uniforms
 from .images import SampleSource, is_source, load_source
+from .replayed import replay_facts, replay_of, replayed_samples
 
 
 @DATASETS.register_module()
@@ -47,6 +48,9 @@ class ContinualClsDataset(Dataset):
             Defaults to False.
         seed (int): Seed of the augmentation. Defaults to 0.
         augment (Sequence[dict]): Batched augmentations of images in memory.
+        replay (dict, optional): Samples of earlier steps that train this one
+            again, see :class:`mmseg_spwc.memory.Replay`. They follow the
+            step's own. Defaults to None.
     """
 
     def __init__(self,
@@ -57,7 +61,9 @@ class ContinualClsDataset(Dataset):
                  heldout: dict | None = None,
                  cumulative: bool = False,
                  seed: int = 0,
-                 augment: Sequence[dict] = ()) -> None:
+                 augment: Sequence[dict] = (),
+                 replay: dict | None = None) -> None:
+        self.replay = replay_of(replay, role, cumulative)
         self.scenario = build_scenario(scenario)
         steps = self.scenario.steps_of(role, step, cumulative)
         self.step = step
@@ -83,14 +89,29 @@ class ContinualClsDataset(Dataset):
         check_task_data(labels, parts, self.scenario)
         images, self.split_facts = choose_images(
             labels, parts, role, {'seed': self.scenario.seed, **heldout})
+        self.memory = [] if self.replay is None else replayed_samples(
+            labels, parts, images, self.scenario, self.step, self.replay)
         images, tasks = select_samples(labels, parts, images, self.scenario,
                                        steps)
+        self.new = len(images)
+        if self.memory:
+            places = [int(s.name.partition('/')[2]) for s in self.memory]
+            images = np.append(images, places)
+            tasks = np.append(tasks, [s.step for s in self.memory])
         tables = np.stack([
             self.scenario.channel_table(t) for t in range(self.step + 1)
         ])
         self.image_ids = torch.from_numpy(images)
         self.tasks = torch.from_numpy(tasks)
         self.channels = torch.from_numpy(tables[tasks, labels[images]])
+
+    def replay_facts(self) -> dict:
+        """What the record tells of the replayed samples; of files not in
+        memory the size is that on disk."""
+        places = self.image_ids[self.new:]
+        size = self.source.images[places].nbytes if self.whole_batches else \
+            self.source.bytes_of(places.tolist())
+        return replay_facts(self.replay, self.memory, self.new, size)
 
     def _pixel_orders(self) -> Callable | None:
         if not self.scenario.permute:
@@ -135,11 +156,13 @@ class ContinualClsDataset(Dataset):
         """Images in memory, the place of every sample among them, and what
         remains to be done to the pixels of a batch.
 
-        Images of one task, which training looks at epoch by epoch, are
-        permuted once; those of many tasks would need the room of as many.
+        Images of one task (and a memory), which training looks at epoch by
+        epoch, are permuted once; those of many tasks would need the room of
+        as many.
         """
         images, places = self.source.images, self.image_ids
-        alone = self.pixels is not None and self.tasks.unique().numel() == 1
+        alone = self.pixels is not None and \
+            self.tasks[:self.new].unique().numel() == 1
         if self.levels is None and not alone:
             return images, places, self.pixels
         # by numpy, in a quarter of torch's time

@@ -1,10 +1,12 @@
 """One step of a scenario, cut out of any mmseg dataset."""
 import colorsys
 import dataclasses
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from mmengine.dataset import Compose
+from mmseg.structures import SegDataSample
 from torch.utils.data import Dataset
 
 from mmseg_spwc.errors import WHERE, naming_files
@@ -22,6 +24,12 @@ from mmseg_spwc.utils.random_state import generators_kept, seed_generators
 
 from .class_index import load_class_index
 from .decoded import DecodedImages, decoded_gigabytes
+from .replayed import (
+    labelled_channels,
+    replay_facts,
+    replay_of,
+    replayed_images,
+)
 
 NO_IMAGE = ('The dataset {} holds no image. Check data_root, ann_file and '
             'img_suffix.')
@@ -53,6 +61,9 @@ class ContinualSegDataset(Dataset):
         keep_decoded (float): Gigabytes of memory in which decoded images are
             kept for the next epochs, as many as fit into it. Defaults to
             0.
+        replay (dict, optional): Images of earlier steps that train this one
+            again, see :class:`mmseg_spwc.memory.Replay`. They follow the
+            step's own. Defaults to None.
     """
 
     def __init__(self,
@@ -64,7 +75,9 @@ class ContinualSegDataset(Dataset):
                  cumulative: bool = False,
                  seed: int = 0,
                  cache_dir: str | None = None,
-                 keep_decoded: float = 0.) -> None:
+                 keep_decoded: float = 0.,
+                 replay: dict | None = None) -> None:
+        self.replay = replay_of(replay, role, cumulative)
         self.scenario = build_scenario(scenario)
         self.step = step
         self.seed = seed
@@ -76,11 +89,36 @@ class ContinualSegDataset(Dataset):
         self.positions = [
             i for i, name in enumerate(self.names) if name in chosen
         ]
-        table = label_table(self.scenario, step, role, cumulative)
-        self.pipeline = Compose(insert_label_map(pipeline_of(dataset), table))
+        self.new = len(self.positions)
+        self.memory = [] if self.replay is None else replayed_images(
+            self.index, self.scenario, step, heldout, self.replay)
+        place = {name: i for i, name in enumerate(self.names)}
+        self.positions += [place[sample.name] for sample in self.memory]
+        self.pipeline = Compose(insert_label_map(
+            pipeline_of(dataset),
+            label_table(self.scenario, step, role, cumulative),
+            self._replayed_tables()))
         self.decoded = None
         if keep_decoded:
             self._keep_decoded(keep_decoded)
+
+    def _replayed_tables(self) -> dict[int, list]:
+        """The label table of the replayed images of every earlier step."""
+        def table(step: int) -> list:
+            if self.replay.labels == 'stored':
+                return label_table(self.scenario, step, 'train', False)
+            return label_table(self.scenario, self.step, 'train',
+                               self.replay.labels == 'seen')
+
+        return {s: table(s) for s in {sample.step for sample in self.memory}}
+
+    def replay_facts(self) -> dict:
+        """What the record tells of the replayed images; they count as
+        files."""
+        infos = [self.get_data_info(i) for i in range(self.new, len(self))]
+        size = sum(os.path.getsize(info[key]) for info in infos
+                   for key in ('img_path', 'seg_map_path'))
+        return replay_facts(self.replay, self.memory, self.new, size)
 
     def _keep_decoded(self, room: float) -> None:
         """Let the pipeline begin after the masks are loaded and mapped."""
@@ -108,7 +146,10 @@ class ContinualSegDataset(Dataset):
         return info
 
     def get_data_info(self, index: int) -> dict:
-        return self.source.get_data_info(self.positions[index])
+        info = self.source.get_data_info(self.positions[index])
+        if index >= self.new:
+            info['image_step'] = self.memory[index - self.new].step
+        return info
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -129,7 +170,20 @@ class ContinualSegDataset(Dataset):
             if self.decoded is not None:
                 info = self.decoded.load(index, info)
             seed_generators(self.seed, epoch, index)
-            return self.pipeline(info)
+            data = self.pipeline(info)
+        if self.memory:
+            self._tell_labelled(index, data['data_samples'])
+        return data
+
+    def _tell_labelled(self, index: int, sample: SegDataSample) -> None:
+        """Say which step a sample is of, and which channels its labels name.
+        """
+        step, labels = self.step, 'current'
+        if index >= self.new:
+            step = self.memory[index - self.new].step
+            labels = self.replay.labels
+        sample.set_metainfo(dict(image_step=step, labelled=labelled_channels(
+            self.scenario, self.step, labels, step)))
 
 
 def build_source(config: dict):
@@ -201,7 +255,8 @@ def label_table(scenario: Scenario, step: int, role: str,
     return scenario.train_table(step).tolist()
 
 
-def insert_label_map(pipeline: list, table: list) -> list:
+def insert_label_map(pipeline: list, table: list,
+                     by_step: Mapping[int, list] | None = None) -> list:
     """Insert ``MapLabels`` after the transform that loads the masks."""
     loaders = [
         i for i, t in enumerate(pipeline)
@@ -211,7 +266,7 @@ def insert_label_map(pipeline: list, table: list) -> list:
         raise ValueError('The pipeline has no LoadAnnotations; a step needs '
                          'the masks to map their labels.')
     where = loaders[-1] + 1
-    step = dict(type='mmseg_spwc.MapLabels', table=table)
+    step = dict(type='mmseg_spwc.MapLabels', table=table, by_step=by_step)
     return [*pipeline[:where], step, *pipeline[where:]]
 
 

@@ -10,9 +10,11 @@ import atexit
 import itertools
 import multiprocessing
 import signal
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from mmengine.dataset import (
     DefaultSampler,
@@ -22,7 +24,10 @@ from mmengine.dataset import (
 )
 from mmengine.dist import get_rank
 
+from mmseg_spwc.memory import drawing_probabilities, epoch_order, epoch_size
 from mmseg_spwc.registry import DATA_SAMPLERS, FUNCTIONS
+
+AGAIN = 2**32  # more than there are epochs
 
 
 @DATA_SAMPLERS.register_module()
@@ -42,6 +47,46 @@ class SeededSampler(DefaultSampler):
 
     def __iter__(self) -> Iterator[tuple]:
         return ((index, self.epoch) for index in super().__iter__())
+
+
+@DATA_SAMPLERS.register_module()
+class ReplaySampler(SeededSampler):
+    """``SeededSampler`` that mixes a step's samples with its memory.
+
+    Args:
+        dataset: That of a step, which has a ``replay``.
+        batch_size (int): Of every process.
+        **options: Those of ``SeededSampler``.
+    """
+
+    def __init__(self, dataset, batch_size: int, **options) -> None:
+        super().__init__(dataset, **options)
+        self.probabilities: np.ndarray | None = None
+        if not dataset.memory:  # a first step is that of any method
+            return
+        self.mixture = (dataset.new, len(dataset.memory),
+                        batch_size * self.world_size, dataset.replay.share)
+        self.num_samples = epoch_size(*self.mixture) // self.world_size
+        self.total_size = self.num_samples * self.world_size
+
+    def draw_by(self, v: Sequence[float], unit: str) -> None:
+        """Draw by the weights of classes or steps, from the next epoch on."""
+        self.probabilities = drawing_probabilities(
+            [{sample.step} if unit == 'step' else sample.classes
+             for sample in self.dataset.memory], dict(enumerate(v)))
+
+    def __iter__(self) -> Iterator[tuple]:
+        if not self.dataset.memory:
+            yield from super().__iter__()
+            return
+        order = epoch_order(*self.mixture, (self.seed, self.epoch),
+                            self.probabilities)
+        times: Counter = Counter()
+        for place, index in enumerate(order[:self.total_size].tolist()):
+            # what comes again within an epoch is augmented anew
+            if place % self.world_size == self.rank:
+                yield index, self.epoch + AGAIN * times[index]
+            times[index] += 1
 
 
 @DATA_SAMPLERS.register_module()

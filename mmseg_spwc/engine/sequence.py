@@ -185,6 +185,7 @@ class ContinualRunner:
             priority=context.entry.get('priority'),
             self_paced=plan.choices.get(step + 1),
             consolidation=context.entry.get('consolidation'),
+            replay=_replayed(runner),
             curves=loss_curves(runner.message_hub, runner.iter))
         if self.cfg.get('accept'):
             entry['accepted'] = judge([*record.steps, entry],
@@ -194,8 +195,9 @@ class ContinualRunner:
             scores={k: v for k, v in entry.items() if k != 'curves'})
         entry['cost'] = dict(
             wall_time=time.monotonic() - begin, peak_memory=peak_memory())
+        steps = [*record.steps, entry]
         record.add_step(
-            entry, self.problem.summary([*record.steps, entry]))
+            entry, dict(self.problem.summary(steps), **_memory_used(steps)))
         from_first_rank(record.write, self.work_dir)
         say(step_report(record, step))
         runner.release()
@@ -237,6 +239,24 @@ class ContinualRunner:
                 Stamp.of(self.scenario, step, self.method), meta, branches))
         load_weights(network, load_step(path)['state_dict'], path)
         return path
+
+
+def _replayed(runner: Runner) -> dict | None:
+    """What a step replayed, if it replayed anything."""
+    dataset = getattr(runner.train_dataloader, 'dataset', None)
+    return dataset.replay_facts() if getattr(
+        dataset, 'memory', None) else None
+
+
+def _memory_used(steps: list) -> dict:
+    """The largest memory of a run; empty without one."""
+    used = [entry['replay'] for entry in steps if entry.get('replay')]
+    if not used:
+        return {}
+    sizes = [replay['bytes'] for replay in used]
+    return dict(
+        replayed=max(replay['images'] for replay in used),
+        replayed_bytes=None if None in sizes else max(sizes))
 
 
 def _load(runner: Runner, state: dict, path: str) -> None:

@@ -126,10 +126,14 @@ class StepData:
 
 
 def once_through(loader: DataLoader) -> DataLoader:
-    """A loader of the same data that ends when every image was seen."""
+    """A loader of the same data that ends when every image was seen.
+
+    What a step replays is not its own and left out.
+    """
     # round_up would count some images twice, our own samplers drop some
+    own = getattr(loader.dataset, 'new', len(loader.dataset))
     sampler = DefaultSampler(
-        loader.dataset, shuffle=True, seed=0, round_up=False)
+        range(own), shuffle=True, seed=0, round_up=False)
     return DataLoader(
         loader.dataset,
         batch_size=loader.batch_size,

@@ -62,8 +62,12 @@ class Classification(Problem):
             for role, loader in loaders.items():
                 if loader:
                     dataset = DATASETS.build(loader.dataset)
-                    counts[step][role] = len(dataset)
+                    counts[step][role] = dataset.new
                     facts = dataset.split_facts if role == 'train' else facts
+                    if dataset.replay is not None:
+                        counts[step]['replay'] = len(dataset.memory)
+                        self.tell_shortages(dataset.replay, dataset.memory,
+                                            scenario, step)
         return counts, dict(split=facts)
 
     def entry(self, runner: Runner, scenario: Scenario, step: int) -> dict:

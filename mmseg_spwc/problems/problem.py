@@ -1,12 +1,14 @@
 """The questions that a sequence asks about the problem it solves."""
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from mmengine.config import Config
 from mmengine.runner import Runner, ValLoop
 
 from mmseg_spwc.errors import ConfigError
+from mmseg_spwc.memory import Replay, Sample
 from mmseg_spwc.scenario import Scenario
+from mmseg_spwc.terminal import warn
 
 
 class Problem:
@@ -115,6 +117,17 @@ class Problem:
         with the data is an error here.
         """
         raise NotImplementedError
+
+    def tell_shortages(self, replay: Replay, memory: Sequence[Sample],
+                       scenario: Scenario, step: int) -> None:
+        """Warn of a memory that is not full, or lacks old units."""
+        old = range(step) if scenario.kind == 'domain' else range(
+            scenario.has_background,
+            scenario.num_channels(step - 1) if step else 0)
+        said = replay.shortages(memory, old) if step else []
+        if said:
+            unit = 'domains' if scenario.kind == 'domain' else 'channels'
+            warn(f'At step {step} {" and ".join(said)} of the old {unit}.')
 
     def entry(self, runner: Runner, scenario: Scenario, step: int) -> dict:
         """Score a step; return its entry in the record.

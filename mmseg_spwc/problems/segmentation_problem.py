@@ -12,6 +12,7 @@ from mmseg_spwc.datasets.continual_seg import (
     insert_label_map,
     pipeline_of,
 )
+from mmseg_spwc.datasets.replayed import replay_of, replayed_images
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.evaluation.iou import group_means, step_means
 from mmseg_spwc.scenario import Scenario
@@ -79,6 +80,15 @@ class Segmentation(Problem):
             }
             for step, cfg in configs.items()
         }
+        for step, cfg in configs.items():
+            data = cfg.train_dataloader.dataset
+            if data.get('replay') is not None:
+                replay = replay_of(data.replay, 'train',
+                                   data.get('cumulative', False))
+                memory = replayed_images(indices['train'], scenario, step,
+                                         data.get('heldout'), replay)
+                counts[step]['replay'] = len(memory)
+                self.tell_shortages(replay, memory, scenario, step)
         return counts, {}
 
     def entry(self, runner: Runner, scenario: Scenario, step: int) -> dict:

@@ -151,6 +151,14 @@ NUMBERS = {
     'ps_stored': Column(
         'PS stored', scale=1., digits=2, title='PS of all that is kept'),
 }
+# what a method keeps of the past, of those that keep samples; no contest
+MEMORY = {
+    'replayed': Column(
+        'kept', scale=1., digits=0, better=0,
+        title='samples of earlier steps that train again'),
+    'replayed_bytes': Column(
+        'MB', scale=1e-6, better=0, title='megabytes of these samples'),
+}
 
 
 def final_table(records: Sequence[Record], form: str = 'text') -> str:
@@ -183,6 +191,9 @@ def comparison_table(comparison: Comparison) -> Table:
                  for i, name in zip(entry['class_ids'], entry['classes'],
                                     strict=True)]
     groups = [g for g in comparison.groups if g.furthest]
+    if any('replayed' in record.content['summary']
+           for group in groups for record in group.furthest):
+        numbers = {**numbers, **MEMORY}
     late = [g.last_step < comparison.steps[-1] for g in groups]
     labels = [f'{g.label} (step {g.last_step})' if behind else g.label
               for g, behind in zip(groups, late, strict=True)]

@@ -1,5 +1,6 @@
 """Where images come from: one tensor in memory, or file by file."""
 import json
+import os
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -107,10 +108,21 @@ class SampleSource:
         return len(self.labels)
 
     def __getitem__(self, index: int) -> dict:
-        part = self.parts[index]
-        dataset, place = self.datasets[part], int(index - self.starts[part])
+        dataset, place = self._place(index)
         with naming_files(dataset.get_data_info(place)):
             return dataset[place]
+
+    def _place(self, index: int) -> tuple:
+        part = self.parts[index]
+        return self.datasets[part], int(index - self.starts[part])
+
+    def bytes_of(self, indices: Sequence[int]) -> int | None:
+        """Size of the images' files, None where they have none."""
+        infos = [dataset.get_data_info(place)
+                 for dataset, place in map(self._place, indices)]
+        if any(not os.path.isfile(i.get('img_path', '')) for i in infos):
+            return None
+        return sum(os.path.getsize(info['img_path']) for info in infos)
 
 
 def is_source(config: Mapping) -> bool:
