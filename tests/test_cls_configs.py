@@ -24,7 +24,7 @@ LEAVES = sorted(
 FOLDERS = {
     'finetune': 'finetune', 'joint': 'joint', 'ewc': 'ewc',
     'online-ewc': 'ewc', 'lwf': 'lwf', 'si': 'si', 'mas': 'mas',
-    'blip': 'blip', 'ewc-spwc': 'spwc', 'mas-spwc': 'spwc'
+    'blip': 'blip', 'er': 'er', 'ewc-spwc': 'spwc', 'mas-spwc': 'spwc'
 }
 # tasks, parameters of the trunk and of a step's head
 DATA = {

@@ -42,7 +42,7 @@ def test_a_leaf_is_short(leaf):
     assert len(lines) <= 16
     assert levels_of(leaf) <= 3
     if 'classification' not in leaf.parts:
-        assert len(files_behind(leaf)) <= 6
+        assert len(files_behind(leaf)) <= 8
 
 
 def test_every_fragment_has_a_leaf():

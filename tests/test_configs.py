@@ -26,7 +26,8 @@ FOLDERS = {
     'finetune': 'finetune', 'joint-offline': 'joint', 'ewc': 'ewc',
     'ewc-mib': 'ewc', 'lwf': 'lwf', 'lwf-mc': 'lwf_mc', 'ilt': 'ilt',
     'mib': 'mib', 'plop': 'plop', 'alife': 'alife', 'alife-m': 'alife',
-    'rcil': 'rcil', 'rcil-spwc': 'spwc'
+    'rcil': 'rcil', 'rcil-spwc': 'spwc',
+    'finetune-memory': 'finetune', 'mib-augm': 'mib'
 }
 # on VOC and shapes alone
 NEWER = {'dft': 'dft', 'mib-ewf': 'ewf', 'plop-ewf': 'ewf', 'rcil-ewf': 'ewf'}
@@ -92,7 +93,7 @@ def test_every_method_has_its_data_sets():
              for leaf in LEAVES if 'shapes' in leaf}
     assert small == {*FOLDERS, 'joint', 'online-ewc', 'mas', 'si',
                      'ewc-spwc', 'mib-ewf-fisher', 'mib-ewf-spwc',
-                     *NEWER} - {'joint-offline'}
+                     'mib-augm-spwc', *NEWER} - {'joint-offline'}
 
 
 def test_readmes_link_every_leaf():

@@ -216,6 +216,9 @@ def _self_paced(cfg: Config) -> dict:
 
 def _set_priorities(out: Config, scenario: Scenario, on: str | None) -> None:
     """Find who takes spWC's weights, of which unit, and for which losses."""
+    if on == 'replay':
+        _draw_by_priority(out, scenario)
+        on = None
     model = MODELS.get(out.model.type)
     takers = priority_takers(_kinds(out), model)
     if not takers:
@@ -264,6 +267,24 @@ def _set_teacher(out: Config) -> None:
     if transition.get('previous') and (weighed or any(
             getattr(kind, 'needs_teacher', False) for kind in _kinds(out))):
         transition.teacher = True
+
+
+def _draw_by_priority(out: Config, scenario: Scenario) -> None:
+    """Let spWC decide what is replayed, and nothing else."""
+    if out.train_dataloader.dataset.get('replay') is None:
+        raise ConfigError(
+            "self_paced.on='replay' needs a method with a memory: set "
+            'train_dataloader.dataset.replay in method.later, or leave it '
+            'out.')
+    hook = out.hooks.self_paced
+    if 'iters' in (hook.get('update') or ()):
+        raise ConfigError(
+            "With self_paced.on='replay' an order is drawn for an epoch: use "
+            'update=dict(epochs=N).')
+    by_class = scenario.problem == 'segmentation' and scenario.kind == 'class'
+    unit = 'class' if by_class else 'step'
+    hook.unit = hook.get('unit') or unit
+    out.hooks.replay = dict(type='mmseg_spwc.ReplayPriorityHook', unit=unit)
 
 
 def checkpoint_path(work_dir: str, step: int) -> str:

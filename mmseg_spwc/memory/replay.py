@@ -22,9 +22,10 @@ class Replay:
             ``'stored'``, the classes of the step that it comes from;
             ``'seen'``, all so far; or ``'current'``, those of the step that
             replays it. An image to classify has one label anyway.
-        mix (str | dict): ``'append'``: once an epoch, among the others;
-            ``'half'`` of every batch, or ``dict(share=...)`` of it. An epoch
-            then still is one pass over the step's own samples.
+        mix (str | float | dict): ``'append'``: once an epoch, among the
+            others; ``'half'`` of every batch, or a share of it, a number or
+            ``dict(share=...)``. An epoch then still is one pass over the
+            step's own samples.
         seed (int): Of the choice.
         duplicates (bool): Replay also what belongs to the step anyway, as an
             image of ``overlapped`` may.
@@ -32,7 +33,7 @@ class Replay:
     size: int
     policy: str = 'round_robin'
     labels: str = 'stored'
-    mix: str | Mapping = 'append'
+    mix: str | float | Mapping = 'append'
     seed: int = 0
     duplicates: bool = False
 
@@ -47,15 +48,11 @@ class Replay:
             if getattr(self, name) not in known:
                 raise ValueError(f'replay.{name} is {getattr(self, name)!r}: '
                                  f'it is one of {", ".join(known)}.')
-        if self.mix not in ('append', 'half') and not self._is_share():
+        share = self.share
+        if share is not None and not (is_number(share) and 0 < share < 1):
             raise ValueError(
-                f"replay.mix is {self.mix!r}: it is 'append', 'half' or "
-                'dict(share=...) with a number between 0 and 1.')
-
-    def _is_share(self) -> bool:
-        return isinstance(self.mix, Mapping) and set(self.mix) == {
-            'share'} and is_number(self.mix['share']) and \
-            0 < self.mix['share'] < 1
+                f"replay.mix is {self.mix!r}: it is 'append', 'half' or a "
+                'share, a number between 0 and 1.')
 
     @classmethod
     def of(cls, options: Mapping) -> 'Replay':
@@ -71,9 +68,10 @@ class Replay:
     @property
     def share(self) -> float | None:
         """Share of every batch that is replayed; None without one."""
-        if self.mix == 'append':
-            return None
-        return .5 if self.mix == 'half' else float(self.mix['share'])
+        named = dict(append=None, half=.5)
+        if isinstance(self.mix, Mapping):
+            return self.mix['share'] if set(self.mix) == {'share'} else 0
+        return named.get(self.mix, self.mix)
 
     def choose(self, steps: Steps,
                trained: Collection[str] = ()) -> list[Sample]:

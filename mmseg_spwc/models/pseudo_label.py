@@ -19,18 +19,21 @@ from torch import Tensor
 from mmseg_spwc.labels import VOID
 from mmseg_spwc.utils.options import is_number
 
+from .given import is_background
 from .taps import OldPass, predicted
 
 
 def pseudo_labels(old_logits: Tensor, labels: Tensor, num_old: int,
                   thresholds: Tensor | None = None,
                   confidence: float | None = None, compat: str | None = None,
-                  classes: Tensor | None = None) -> tuple[Tensor, Tensor]:
+                  classes: Tensor | None = None,
+                  named: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Label the background, (B, H, W) below ``num_old``, by old logits.
 
     A prediction counts where its entropy is below its class's threshold
     (C_cur,), or where its probability exceeds the confidence; give one of
-    both. ``classes`` are the old model's, if they are known.
+    both. ``classes`` are the old model's, if they are known; of replayed
+    images some old labels are, see :mod:`mmseg_spwc.models.given`.
 
     Returned are new labels (B, H, W), ``VOID`` where the old model is not
     sure, and the accepted share of each image's background (B,); without
@@ -47,7 +50,7 @@ def pseudo_labels(old_logits: Tensor, labels: Tensor, num_old: int,
     else:
         entropy = normalised_entropy(old_logits, len(thresholds), compat)
         sure = entropy < thresholds.to(entropy)[classes]
-    background = labels < num_old
+    background = is_background(labels, num_old, named)
     total = background.sum(dim=(1, 2)).float()  # (B,)
     kept = (background & sure).sum(dim=(1, 2)).float()
     share = (kept / total).where(total > 0, 1) if compat is None else \
@@ -102,7 +105,8 @@ class PseudoLabeller:
     def set_thresholds(self, entropies: 'EntropyThresholds') -> None:
         self.thresholds = entropies.thresholds(self.floor, self.portion)
 
-    def __call__(self, old: OldPass, labels: Tensor, num_old: int) -> tuple:
+    def __call__(self, old: OldPass, labels: Tensor, num_old: int,
+                 named: Tensor | None = None) -> tuple:
         """New labels (B, H, W), and the images' weights (B,) or None."""
         if self.needs_thresholds:
             raise RuntimeError(
@@ -111,7 +115,7 @@ class PseudoLabeller:
                 "PseudoLabelHook')) to the method.")
         labels, share = pseudo_labels(
             old.logits, labels, num_old, self.thresholds, self.confidence,
-            self.compat, old.classes)
+            self.compat, old.classes, named)
         return labels, share if self.adaptive else None
 
 
@@ -137,11 +141,12 @@ class EntropyThresholds:
             num_classes, bins, dtype=torch.long, device=device)
 
     @torch.no_grad()
-    def update(self, old_logits: Tensor, labels: Tensor, num_old: int) -> None:
+    def update(self, old_logits: Tensor, labels: Tensor, num_old: int,
+               named: Tensor | None = None) -> None:
         """Count the background pixels, labelled below ``num_old``."""
         _check_pixels(old_logits, labels, num_old)
         num_classes, num_bins = self.histogram.shape
-        background = labels < num_old
+        background = is_background(labels, num_old, named)
         entropy = normalised_entropy(
             old_logits, num_classes, self.compat)[background]
         bins = (entropy * num_bins).long().clamp(max=num_bins - 1)

@@ -43,6 +43,9 @@ class SegmentorQuantities(TypedDict, total=False):
     old_logits: OfTeacher[Tensor]  # at label size, (B, C_old, H, W)
     old_features: OfTeacher[Maps]
     labels: Tensor  # channels, pseudo labels included, (B, H, W)
+    # channels that the labels of each image name, (B, C), bool; None where
+    # nothing is replayed and they are this step's
+    named: Tensor | None
     pixel_weight: Tensor | None  # of every pixel's loss, (B, H, W)
     # of every pixel's distillation; None without priorities on it
     old_weight: Tensor | None

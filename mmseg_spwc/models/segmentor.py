@@ -12,6 +12,7 @@ from mmseg_spwc.labels import NOT_COUNTED, VOID
 from mmseg_spwc.registry import MODELS
 from mmseg_spwc.utils.options import check_options
 
+from .given import is_background, named_channels
 from .growing import grow_head
 from .pseudo_label import PseudoLabeller
 from .quantities import Maps, SegmentorQuantities
@@ -75,8 +76,9 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
             self.pseudo_label = PseudoLabeller(**pseudo_label)
         self.priorities: Tensor | None = None
         if priority_on not in PRIORITY_ON:
-            raise ValueError(f'self_paced.on is one of '
-                             f'{", ".join(PRIORITY_ON)}, not {priority_on!r}.')
+            raise ValueError(
+                f'self_paced.on is one of {", ".join(PRIORITY_ON)}, or replay '
+                f'with a memory, not {priority_on!r}.')
         self.priority_on = priority_on
         if argmax not in ('all', 'seen'):
             raise ValueError(f"model.argmax is 'all' or 'seen', not "
@@ -172,7 +174,8 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
         outputs = self.tapped_forward(inputs)
         small = outputs.features.logits
         old = self._teacher_pass(inputs, given.shape[1:])
-        labels, factor = self._relabel(given, old)
+        named = named_channels(data_samples, small)
+        labels, factor = self._relabel(given, old, named)
         batch = SegmentorQuantities(
             logits=self.upsample(small, given.shape[1:]),
             features=outputs.features,
@@ -180,7 +183,8 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
             old_logits=old.logits,
             old_features=old.features,
             labels=labels,
-            pixel_weight=self._weigh(given, old, factor),
+            named=named,
+            pixel_weight=self._weigh(given, old, factor, named),
             old_weight=self._weigh_old(old),
             num_new=self.num_new,
             num_old=self.num_old)
@@ -205,25 +209,27 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
         return OldPass(features, self.upsample(features.logits, size)
                        if self._needs_old_logits() else None)
 
-    def _relabel(self, given: Tensor, old: OldPass) -> tuple:
+    def _relabel(self, given: Tensor, old: OldPass,
+                 named: Tensor | None) -> tuple:
         """Labels with pseudo labels, and each image's weight or None."""
         if self.pseudo_label is None:
             return given, None
-        return self.pseudo_label(old, given, self.num_old)
+        return self.pseudo_label(old, given, self.num_old, named)
 
-    def _weigh(self, given: Tensor, old: OldPass,
-               factor: Tensor | None) -> Tensor | None:
+    def _weigh(self, given: Tensor, old: OldPass, factor: Tensor | None,
+               named: Tensor | None = None) -> Tensor | None:
         """Priority of a pixel's unit (spWC) times the image's factor.
 
         A background pixel belongs to the old class that the previous model
-        sees there. In a new domain every pixel has its label.
+        sees there. In a new domain every pixel has its label, and so have
+        those of old classes in a replayed image.
         """
         if factor is not None:
             factor = factor[:, None, None].expand(given.shape)
         if self.priorities is None or self.priority_on == 'distillation':
             return factor
         units = given if self.num_new == 0 else old.classes.where(
-            given < self.num_old, given)
+            is_background(given, self.num_old, named), given)
         weight = self.priorities.to(given.device)[units]
         return weight if factor is None else weight * factor
 
@@ -253,7 +259,7 @@ def random_batch(num_old: int, num_new: int) -> tuple:
         logits=logits, features=Maps((*maps, logits)), stages=maps[:1],
         old_logits=old_logits,
         old_features=Maps((noise(4), noise(4), old_logits)), labels=labels,
-        pixel_weight=None, old_weight=None, num_new=num_new,
+        named=None, pixel_weight=None, old_weight=None, num_new=num_new,
         num_old=num_old), rows
 
 

@@ -109,10 +109,12 @@ def priority_takers(hooks: Iterable, model: object) -> list:
     A method ``set_priorities(v)`` takes the weights of the old units, oldest
     first, and ``priority_unit``, ``'step'`` (the default) or ``'class'``,
     says of which. Hooks, the penalties, come first; the model takes the
-    weights where no hook does.
+    weights where no hook does. A hook that ``takes_alone`` leaves none to
+    others.
     """
     takers = [hook for hook in hooks if hasattr(hook, 'set_priorities')]
-    return takers or (
+    alone = [taker for taker in takers if getattr(taker, 'takes_alone', False)]
+    return alone or takers or (
         [model] if hasattr(model, 'set_priorities') else [])
 
 

@@ -97,7 +97,8 @@ def state(cfg, step):
 
 
 @pytest.mark.parametrize('names', [
-    ('finetune', ), ('mib', ), ('dft', ), ('mib_ewf', ), ('rcil', 'spwc')
+    ('finetune', ), ('mib', ), ('dft', ), ('mib_ewf', ), ('mib_augm', ),
+    ('rcil', 'spwc')
 ], ids='-'.join)
 def test_two_ranks_equal_one(on_one_rank, with_method, tmp_path, names):
     one = on_one_rank(*names)

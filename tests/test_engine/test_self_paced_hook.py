@@ -7,7 +7,11 @@ import torch
 from mmseg_spwc.config.preflight import choice_of
 from mmseg_spwc.config.step import scenario_of, step_config
 from mmseg_spwc.engine.context import StepContext
-from mmseg_spwc.engine.hooks import SelfPacedHook, self_paced_hook
+from mmseg_spwc.engine.hooks import (
+    ReplayPriorityHook,
+    SelfPacedHook,
+    self_paced_hook,
+)
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.registry import HOOKS, MODELS
 from mmseg_spwc.scenario import build_scenario
@@ -139,6 +143,8 @@ def test_takers_are_found_as_objects_and_as_classes():
     both = [SelfPacedHook, penalty]
     assert priority_takers(both, segmentor) == [penalty]
     assert priority_takers(both[:1], segmentor) == [segmentor]
+    replay = ReplayPriorityHook()
+    assert priority_takers([*both, replay], segmentor) == [replay]
     assert priority_takers(both[:1], classifier) == []
     assert taken_unit(penalty) == 'step' and taken_unit(segmentor) == 'class'
 

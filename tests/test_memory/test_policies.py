@@ -108,6 +108,7 @@ def test_images_of_the_step_itself_are_left_out():
     (dict(size=3, labels='all'), 'stored, seen, current'),
     (dict(size=3, mix='third'), 'replay.mix'),
     (dict(size=3, mix=dict(share=1)), 'replay.mix'),
+    (dict(size=3, mix=1.), 'replay.mix'),
     (dict(size=3, mix=dict(part=.5)), 'replay.mix'),
     (dict(size=3, seed=-1), 'replay.seed'),
 ])

@@ -50,6 +50,8 @@ METHODS = {
     'demo': ('Demo', *SPWC),
     'classification/blip': ('BLIP', 'Continual Learning via Bit-Level '
                             'Information Preserving', '2105.04444'),
+    'classification/er': ('ER', 'On Tiny Episodic Memories in Continual '
+                          'Learning', '1902.10486'),
 }
 # benchmark: task, dataset as it is shown, metrics by column
 BENCHMARKS = {

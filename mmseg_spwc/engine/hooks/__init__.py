@@ -3,12 +3,13 @@ from .bit_preserving_hook import BitPreservingHook
 from .consolidation_hook import ConsolidationHook
 from .feature_replay_hook import FeatureReplayHook
 from .pseudo_label_hook import PseudoLabelHook
+from .replay_priority_hook import ReplayPriorityHook
 from .self_paced_hook import SelfPacedHook
 from .step_transition_hook import StepTransitionHook
 from .weight_fusion_hook import SelfPacedFusionHook, WeightFusionHook
 
 __all__ = [
     'BitPreservingHook', 'ConsolidationHook', 'FeatureReplayHook',
-    'PseudoLabelHook', 'SelfPacedFusionHook', 'SelfPacedHook',
-    'StepTransitionHook', 'WeightFusionHook'
+    'PseudoLabelHook', 'ReplayPriorityHook', 'SelfPacedFusionHook',
+    'SelfPacedHook', 'StepTransitionHook', 'WeightFusionHook'
 ]

@@ -5,6 +5,7 @@ import torch
 from mmengine.dist import all_reduce
 from mmengine.hooks import Hook
 
+from mmseg_spwc.models.given import named_channels
 from mmseg_spwc.models.segmentor import labels_of
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.runtime.agreement import check_agreement
@@ -41,7 +42,8 @@ class PseudoLabelHook(Hook):
                 batch['inputs']).features.logits
             entropies.update(
                 student.upsample(logits, labels.shape[1:]), labels,
-                sum(student.channels[:-1]))
+                sum(student.channels[:-1]),
+                named_channels(batch['data_samples'], logits))
         all_reduce(entropies.histogram)
         check_agreement('about the entropies that give the thresholds',
                         histogram=entropies.histogram)

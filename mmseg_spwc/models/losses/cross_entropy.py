@@ -5,6 +5,7 @@ from torch import Tensor
 
 from mmseg_spwc.registry import MODELS
 
+from ..given import is_background
 from .base import (
     Loss,
     PixelLoss,
@@ -49,6 +50,10 @@ class UnbiasedCrossEntropyLoss(PixelLoss):
     cross entropy once the old logits are joined by a logsumexp, averaged over
     all pixels, ignored ones included.
 
+    The labels of a replayed image name other channels :math:`N` than the
+    step's: its loss is :math:`-\log p_y` if they name the pixel's, and
+    :math:`-\log (1 - \sum_{c \in N} p_c)` otherwise.
+
     Args:
         new_offset (float): Added to the logits of the new classes, here
             alone: the logarithm of how much more often they occur in the
@@ -62,13 +67,17 @@ class UnbiasedCrossEntropyLoss(PixelLoss):
 
     @full_precision
     def forward(self, logits: Tensor, labels: Tensor, num_old: int,
-                pixel_weight: Tensor | None = None) -> Tensor:
+                pixel_weight: Tensor | None = None,
+                named: Tensor | None = None) -> Tensor:
         """With ``num_old=0``, as before any step, plain cross entropy."""
         check_labels(logits, labels)
         if not 0 <= num_old <= logits.shape[1]:
             raise ValueError(f'num_old must lie between 0 and the '
                              f'{logits.shape[1]} classes, got {num_old}')
         labels = labels.long()
+        if named is not None:
+            loss = self._by_image(logits, labels, num_old, named)
+            return self.loss_weight * mean_over_pixels(loss, pixel_weight)
         if num_old > 0:
             logits = self._joined(logits, num_old)
             # old classes -> 0, new ones -> 1, 2, ...
@@ -78,6 +87,20 @@ class UnbiasedCrossEntropyLoss(PixelLoss):
             logits, labels, ignore_index=self.ignore_index,
             reduction='none')  # (B, H, W)
         return self.loss_weight * mean_over_pixels(loss, pixel_weight)
+
+    def _by_image(self, logits: Tensor, labels: Tensor, num_old: int,
+                  named: Tensor) -> Tensor:
+        """The loss of every pixel by the channels that its image names."""
+        offset = logits.new_zeros(logits.shape[1])
+        offset[num_old:] = self.new_offset
+        logits = logits + offset[:, None, None]
+        rest = logits.masked_fill(
+            named[:, :, None, None], float('-inf')).logsumexp(dim=1)
+        valid = labels != self.ignore_index
+        index = labels.where(valid, 0).unsqueeze(1)  # (B, 1, H, W)
+        wanted = rest.where(is_background(labels, num_old, named),
+                            logits.gather(1, index).squeeze(1))
+        return (logits.logsumexp(dim=1) - wanted).where(valid, 0.)
 
     def _joined(self, logits: Tensor, num_old: int) -> Tensor:
         """Logits of {any old class} and of the single new classes."""

@@ -25,7 +25,7 @@ class Keeps(nn.Module):
 class KeepsAll(Keeps):
 
     def forward(self, logits, features, stages, old_logits, old_features,
-                labels, pixel_weight, old_weight, num_new, num_old):
+                labels, named, pixel_weight, old_weight, num_new, num_old):
         self.got = dict(locals())
         return logits.square().mean()
 
@@ -167,6 +167,31 @@ def test_priorities_weight_the_pixels_of_old_units(tiny_config, relabelled):
         unit = int(seen[b, :, y, x].argmax()) if label < 5 else label
         expected = (weights[unit] if unit < 5 else 1.) * share[b]
         torch.testing.assert_close(got['pixel_weight'][b, y, x], expected)
+
+
+def test_a_replayed_old_label_is_its_pixels_label_and_unit(tiny_config):
+    student, teacher = (build(tiny_config(), step).eval() for step in (1, 0))
+    student.losses['targets'] = KeepsTargets()
+    weights = torch.tensor([0., .25, .5, .75, 2.])
+    student.set_priorities(weights.tolist())
+    student.set_teacher(teacher)
+    student.pseudo_label = PseudoLabeller(confidence=0., adaptive=False)
+    inputs, samples = batch()
+    for sample, span in zip(samples, [(5, 8), (1, 5)], strict=True):
+        sample.set_metainfo(dict(labelled=span))
+    given = labels_of(samples)
+    student.loss(inputs, samples)
+    got = student.losses['targets'].got
+    old = (given > 0) & (given < 5)
+    assert torch.equal(got['labels'][1][old[1]], given[1][old[1]])
+    assert torch.equal(got['pixel_weight'][1][old[1]],
+                       weights[given[1][old[1]]])
+    assert not torch.equal(got['labels'][0][old[0]], given[0][old[0]])
+    # what the labels of its own step do not name, the old model says
+    seen = nn.functional.interpolate(
+        teacher(inputs, mode='tensor'), (48, 48), mode='bilinear').argmax(1)
+    assert torch.equal(got['labels'][1][given[1] == 0],
+                       seen[1][given[1] == 0])
 
 
 @pytest.mark.parametrize('on', ['pixel', 'distillation', 'both'])

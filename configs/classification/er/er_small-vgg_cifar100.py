@@ -1,0 +1,5 @@
+# python tools/train.py configs/classification/er/er_small-vgg_cifar100.py
+_base_ = [
+    '../_base_/settings/small-vgg_cifar100.py',
+    '../_base_/methods/er.py',
+]

@@ -1,0 +1,8 @@
+# python tools/train.py configs/demo/mib-augm-spwc_shapes-6-1.py
+_base_ = [
+    '../_base_/models/deeplabv3_r18-d8-shapes.py',
+    '../_base_/datasets/shapes.py',
+    '../_base_/methods/mib_augm.py',
+    '../_base_/methods/spwc_replay.py',
+    '../_base_/default_runtime.py',
+]

@@ -1,0 +1,7 @@
+# python tools/train.py configs/finetune/finetune-memory_deeplabv3-r101-d16_ade20k-512x512.py
+_base_ = [
+    '../_base_/models/deeplabv3_r101-d16.py',
+    '../_base_/datasets/ade20k.py',
+    '../_base_/methods/finetune_memory.py',
+    '../_base_/default_runtime.py',
+]
