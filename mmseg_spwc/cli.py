@@ -24,6 +24,7 @@ TOOLS = dict(
     print_config='misc/print_config.py',
     publish='misc/publish_model.py',
     new='misc/new_config.py',
+    predict='predict.py',
     webdemo='webdemo.py')
 
 

@@ -36,23 +36,13 @@ def main() -> int:
     from mmseg_spwc.config.load import load_config
     from mmseg_spwc.errors import tool_errors
     from mmseg_spwc.utils.files import atomic_path
-    from mmseg_spwc.visualization.figures import images
     with tool_errors():
         cfg = load_config(args)
         loaded = load_step_model(cfg, args.checkpoint)
         image = inference.read_image(args.image)
-        size = args.size or inference.default_size(cfg)
-        shown = image[..., ::-1]
-        if inference.is_classifier(loaded):
-            scores = inference.classify_image(loaded, image, size,
-                                              args.task)[:5]
-            for name, score in scores:
-                print(f'{100 * score:5.1f} %  {name}')
-            drawn = images.classification(shown, scores)
-        else:
-            labels = inference.segment_image(loaded, image, size)
-            drawn = images.segmentation(shown, labels, loaded.classes,
-                                        loaded.palette)
+        drawn, found = inference.predict(loaded, image, args.size, args.task)
+        for name, share in found:
+            print(f'{100 * share:5.1f} %  {name}')
         with atomic_path(args.out) as path:
             drawn.savefig(path, format='png', dpi=200)
     print(args.out)

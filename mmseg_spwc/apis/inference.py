@@ -1,10 +1,12 @@
 """What the network of a step says of an image file."""
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import mmcv
 import numpy as np
 import torch
+from matplotlib.figure import Figure
 from mmengine.config import Config
 from mmengine.dataset import pseudo_collate
 from mmseg.datasets.transforms import PackSegInputs
@@ -13,6 +15,8 @@ from PIL import Image
 from mmseg_spwc.datasets.batches import PixelOrders
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.scenario import build_scenario
+from mmseg_spwc.visualization.figures import images
+from mmseg_spwc.visualization.gallery import Gallery
 from mmseg_spwc.visualization.report import StepView
 from mmseg_spwc.visualization.runs import Run
 
@@ -20,6 +24,8 @@ from .step_model import StepModel, config_of, load_run_step
 
 MOST_PIXELS = 2**25  # of an image to read, and of one to segment
 MOST_SIDE = 2**14
+SUFFIXES = ('.jpg', '.jpeg', '.png', '.bmp', '.tif', '.tiff', '.webp')
+MOST_PROBABLE = 5  # classes that are shown
 
 
 def read_image(path: str | Path, side: int | None = None) -> np.ndarray:
@@ -43,6 +49,20 @@ def read_image(path: str | Path, side: int | None = None) -> np.ndarray:
     if side is not None and max(image.shape[:2]) > side:
         image = mmcv.imrescale(image, (side, side))
     return image
+
+
+def image_files(paths: Sequence[str]) -> list[tuple[Path, Path]]:
+    """Image files, and those of folders, each with a name for its picture."""
+    found = []
+    for path in map(Path, paths):
+        inside = sorted(p for p in path.rglob('*')
+                        if p.suffix.lower() in SUFFIXES)
+        if path.is_dir() and not inside:
+            raise ConfigError(f'{path} holds no file that ends in '
+                              f'{", ".join(SUFFIXES)}.')
+        found += [(p, p.relative_to(path)) for p in inside] or [
+            (path, Path(path.name))]
+    return found
 
 
 def _check_pixels(width: int, height: int, what: object) -> None:
@@ -143,6 +163,26 @@ def classify_image(loaded: StepModel, image: np.ndarray,
     names = loaded.classes or [str(i) for i in range(len(result.pred_score))]
     pairs = zip(names, result.pred_score.tolist(), strict=True)
     return sorted(pairs, key=lambda pair: -pair[1])
+
+
+def predict(loaded: StepModel, image: np.ndarray, size: int | None = None,
+            task: int | None = None) -> tuple[Figure, list]:
+    """Draw what a network sees in a BGR image, with names.
+
+    Returns the picture and the names with their shares of the image, or the
+    most probable classes with their probabilities.
+    """
+    size = size or default_size(loaded.cfg)
+    shown = image[..., ::-1]
+    if is_classifier(loaded):
+        scores = classify_image(loaded, image, size, task)[:MOST_PROBABLE]
+        return images.classification(shown, scores), scores
+    labels = segment_image(loaded, image, size)
+    seen = Gallery(loaded.classes, loaded.palette).shares(labels)
+    found = sorted(((name, share) for name, _, share in seen if share),
+                   key=lambda pair: -pair[1])
+    return images.segmentation(shown, labels, loaded.classes,
+                               loaded.palette), found
 
 
 def _fitted(image: np.ndarray, side: int, pad: int) -> np.ndarray:

@@ -13,7 +13,8 @@ from mmseg_spwc.errors import ConfigError, plain
 from mmseg_spwc.labels import VOID
 from mmseg_spwc.terminal import track
 
-IMAGES = ('.jpg', '.jpeg', '.png', '.bmp', '.tif', '.tiff', '.webp')
+from .inference import SUFFIXES
+
 MASKS = ('.png', '.bmp', '.tif', '.tiff')
 SHOWN = 3  # files that a message names
 
@@ -64,7 +65,7 @@ def survey(images: str | Path, masks: str | Path) -> Survey:
             255 for each class, named as their images are but for an ending.
     """
     images, masks = Path(images), Path(masks)
-    pictures, labels = _files(images, IMAGES), _files(masks, MASKS)
+    pictures, labels = _files(images, SUFFIXES), _files(masks, MASKS)
     image_end, mask_end = _ending(pictures), _ending(labels)
     masks_of = {name.removesuffix(mask_end): name for name in labels}
     pairs = {name: masks_of[name.removesuffix(image_end)]

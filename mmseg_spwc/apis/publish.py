@@ -13,17 +13,16 @@ from mmengine.registry import init_default_scope
 from mmengine.runner import load_checkpoint
 from torch import Tensor, nn
 
-from mmseg_spwc.errors import CheckpointError, ConfigError
-from mmseg_spwc.record import FILE_NAME, Record
+from mmseg_spwc.errors import ConfigError
+from mmseg_spwc.record import Record
 from mmseg_spwc.registry import MODELS, TRANSFORMS
-from mmseg_spwc.runtime.checkpoint import load_step
 from mmseg_spwc.scenario import build_scenario
 from mmseg_spwc.utils.files import atomic_path, write_tensors, write_text
 from mmseg_spwc.visualization.runs import Run
 
 from .foreign import without_sources
 from .inference import default_size, is_classifier
-from .step_model import StepModel, guarded, load_run_step
+from .step_model import StepModel, find_step, guarded, load_run_step
 
 ORDERS = ('learning', 'dataset')
 TOLERANCE = 1e-4
@@ -93,29 +92,6 @@ def publish(source: str | Path,
         written += [export(model, loaded, target, kind, size)
                     for kind in exports]
     return written
-
-
-def find_step(source: Path, step: int | None = None,
-              trust: bool = False) -> tuple[Run, Path]:
-    """Return the run that a folder or a ``final.pth`` belongs to."""
-    if source.is_dir():
-        run = Run(Record.read(source), source, trust)
-        known = run.record.finished_steps
-        if not known:
-            raise CheckpointError(f'{source} holds no finished step yet.')
-        step = known[-1] if step is None else step
-        if step not in known:
-            raise CheckpointError(f'{source} has no finished step {step}: '
-                                  f'choose one of {known}.')
-        return run, run.inside(run.record.step(step)['checkpoint'])
-    load_step(source)  # say first what is wrong with the file itself
-    folder = source.resolve().parent.parent
-    if not (folder / FILE_NAME).is_file():
-        raise CheckpointError(
-            f'{source} lies in no run: there is no {FILE_NAME} in {folder}, '
-            'which says how the network is built. Leave final.pth where it '
-            'was written.')
-    return Run(Record.read(folder), folder, trust), source
 
 
 def _check_accepted(record: Record, step: int, force: bool) -> None:

@@ -18,8 +18,14 @@ from torch.utils.data import Dataset
 from mmseg_spwc.config.keys import check_keys
 from mmseg_spwc.config.step import scenario_of, step_config
 from mmseg_spwc.datasets.continual_seg import find_key
-from mmseg_spwc.errors import ConfigError, input_errors, plain
+from mmseg_spwc.errors import (
+    CheckpointError,
+    ConfigError,
+    input_errors,
+    plain,
+)
 from mmseg_spwc.problems.problem import parts_of
+from mmseg_spwc.record import FILE_NAME, Record
 from mmseg_spwc.registry import DATASETS, MODELS
 from mmseg_spwc.runtime.checkpoint import check_fits, load_step, load_weights
 from mmseg_spwc.utils.own import ADVICE
@@ -49,6 +55,29 @@ class StepModel:
             image = image[..., ::-1]
         return np.ascontiguousarray(
             np.broadcast_to(image, (*image.shape[:2], 3)))
+
+
+def find_step(source: Path, step: int | None = None,
+              trust: bool = False) -> tuple[Run, Path]:
+    """Return the run that a folder or a ``final.pth`` belongs to."""
+    if source.is_dir():
+        run = Run(Record.read(source), source, trust)
+        known = run.record.finished_steps
+        if not known:
+            raise CheckpointError(f'{source} holds no finished step yet.')
+        step = known[-1] if step is None else step
+        if step not in known:
+            raise CheckpointError(f'{source} has no finished step {step}: '
+                                  f'choose one of {known}.')
+        return run, run.inside(run.record.step(step)['checkpoint'])
+    load_step(source)  # say first what is wrong with the file itself
+    folder = source.resolve().parent.parent
+    if not (folder / FILE_NAME).is_file():
+        raise CheckpointError(
+            f'{source} lies in no run: there is no {FILE_NAME} in {folder}, '
+            'which says how the network is built. Leave final.pth where it '
+            'was written.')
+    return Run(Record.read(folder), folder, trust), source
 
 
 def load_step_model(cfg: Config, checkpoint: str | Path) -> StepModel:

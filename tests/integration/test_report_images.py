@@ -175,6 +175,24 @@ def test_demo(tool, run_folder, tmp_path, shapes_root):
     assert code == 2 and 'no image at none.jpg' in said.err
 
 
+def test_predictions_of_a_folder(tool, run_folder, tmp_path, shapes_root):
+    for i, path in enumerate(sorted((shapes_root / 'JPEGImages').glob(
+            'val*.jpg'))[:2]):
+        (tmp_path / 'in' / f'{i}').mkdir(parents=True)
+        shutil.copy(path, tmp_path / f'in/{i}/a.jpg')
+    out = tmp_path / 'out'
+    code, said = tool('tools/predict.py', run_folder, tmp_path / 'in',
+                      tmp_path / 'in/1/a.jpg', '--step', 0, '-o', out)
+    assert code == 0
+    assert sorted(p.relative_to(out).as_posix() for p in out.rglob('*.png')
+                  ) == ['0/a.png', '1/a.png', 'a.png']
+    assert said.out.splitlines()[0].startswith(f'{out}/0/a.png: background ')
+    code, said = tool('tools/predict.py', run_folder, out.parent / 'none')
+    assert code == 2 and 'no image at' in said.err
+    code, said = tool('tools/predict.py', run_folder, tmp_path, '--step', 7)
+    assert code == 2 and 'no finished step 7' in said.err
+
+
 def test_steps_behind_each_other(tool, run_folder, tmp_path, shapes_root):
     image = next((shapes_root / 'JPEGImages').glob('val*.jpg'))
     page = tmp_path / 's.html'

@@ -1,0 +1,60 @@
+"""Draw what a step of a run sees in images.
+
+    mmseg-spwc predict work_dirs/RUN IMAGES ... [--step 1] [-o FOLDER]
+
+IMAGES are files or folders. A segmentor's prediction is drawn over the image
+with a legend of the classes in it, a classifier's most probable classes beside
+it.
+"""
+import argparse
+import sys
+from pathlib import Path
+
+
+def parse_args() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='Draw predictions')
+    parser.add_argument('run', help='folder of a run, or a final.pth')
+    parser.add_argument('images', nargs='+', help='image files or folders')
+    parser.add_argument(
+        '--step', type=int, help='the step of a folder (default: the last)')
+    parser.add_argument(
+        '-o', '--out', default='predictions', help='folder of the pictures')
+    parser.add_argument(
+        '--size',
+        type=int,
+        help="side an image is resized to (default: the config's own)")
+    parser.add_argument(
+        '--task',
+        type=int,
+        help='task of the images, for classifiers with a head per task')
+    parser.add_argument(
+        '--trust',
+        action='store_true',
+        help='let records do what configs may: run code, read any file')
+    return parser.parse_args()
+
+
+def main() -> int:
+    args = parse_args()
+    from mmseg_spwc.apis import inference
+    from mmseg_spwc.apis.step_model import find_step, load_run_step
+    from mmseg_spwc.errors import tool_errors
+    from mmseg_spwc.utils.files import atomic_path
+    with tool_errors():
+        files = inference.image_files(args.images)
+        run, checkpoint = find_step(Path(args.run), args.step, args.trust)
+        loaded = load_run_step(run, checkpoint)
+        for file, name in files:
+            image = inference.read_image(file)
+            drawn, found = inference.predict(loaded, image, args.size,
+                                             args.task)
+            out = Path(args.out, name).with_suffix('.png')
+            with atomic_path(out) as path:
+                drawn.savefig(path, format='png', dpi=200)
+            print(f'{out}: ' + ', '.join(
+                f'{name} {100 * share:.0f} %' for name, share in found))
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
