@@ -21,6 +21,7 @@ TOOLS = dict(
     report='report.py',
     demo='run_demo.py',
     compare='analysis_tools/compare.py',
+    memory='analysis_tools/memory.py',
     print_config='misc/print_config.py',
     publish='misc/publish_model.py',
     new='misc/new_config.py',

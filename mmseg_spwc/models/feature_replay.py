@@ -83,7 +83,7 @@ class FeatureMemory:
     def labelled(self) -> tuple[Tensor, Tensor]:
         """All features (K * size, D) and their classes (K * size,)."""
         features = self.stacked()
-        labels = torch.tensor(self.classes, device=features.device)
+        labels = torch.tensor(self.classes).to(features.device)
         return features.flatten(0, 1), labels.repeat_interleave(self.size)
 
     def to(self, device: torch.device) -> 'FeatureMemory':
@@ -212,8 +212,7 @@ class MemoryRotation(nn.Module):
         super().__init__()
         self.before, self.offset, self.mix = before, offset, mix
         self.centred = memory.stacked() - before  # (K, N, D)
-        self.classes = torch.tensor(
-            memory.classes, device=self.centred.device)
+        self.classes = torch.tensor(memory.classes).to(self.centred.device)
         self.classifier = classifier.requires_grad_(False)
         self.rotations = CayleyRotations(
             len(self.centred), len(offset)).to(self.centred)

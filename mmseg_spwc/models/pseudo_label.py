@@ -147,13 +147,14 @@ class EntropyThresholds:
         _check_pixels(old_logits, labels, num_old)
         num_classes, num_bins = self.histogram.shape
         background = is_background(labels, num_old, named)
-        entropy = normalised_entropy(
-            old_logits, num_classes, self.compat)[background]
-        bins = (entropy * num_bins).long().clamp(max=num_bins - 1)
-        cells = predicted(old_logits)[background] * num_bins + bins
-        counts = cells.bincount(minlength=self.histogram.numel())
-        self.histogram += counts.to(self.histogram.device).view_as(
-            self.histogram)
+        entropy = normalised_entropy(old_logits, num_classes, self.compat)
+        bins = (entropy * num_bins).long().clamp(0, num_bins - 1)
+        cells = predicted(old_logits) * num_bins + bins
+        # all pixels, others as 0: a choice of pixels would wait for a GPU
+        counts = torch.zeros_like(self.histogram, device=cells.device)
+        counts.view(-1).scatter_add_(
+            0, cells.flatten(), background.flatten().long())
+        self.histogram += counts.to(self.histogram.device)
 
     def thresholds(self, floor: float = 0.001, portion: float = 0.5) -> Tensor:
         """Entropy (C_cur,) below which a portion of each class's pixels lies.

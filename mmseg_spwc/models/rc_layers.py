@@ -62,12 +62,37 @@ class FusedNorm(Doubled):
     def forward(self, x: Tensor) -> Tensor:
         sizes = [c.old.out_channels for c in self.convs for _ in range(2)]
         parts = x.split(sizes, dim=1)
-        old = self.old(torch.cat(parts[::2], dim=1))  # (B, C, H, W)
+        old = torch.cat(parts[::2], dim=1)  # (B, C, H, W)
+        old = _ConstantNorm.apply(old, self.old) \
+            if self.training and self.frozen else self.old(old)
         new = self.new(torch.cat(parts[1::2], dim=1))
         if not self.training:
             return (old + new) / 2
-        share = draw_shares(old.shape[1]).to(old).view(1, -1, 1, 1)
+        # copied behind what the GPU does, without waiting for it
+        share = draw_shares(old.shape[1]).to(
+            old, non_blocking=True).view(1, -1, 1, 1)
         return share * old + (1 - share) * new
+
+
+class _ConstantNorm(torch.autograd.Function):
+    """A batch norm in evaluation that does not train, and so has no need to
+    keep its input, as torch's does."""
+
+    @staticmethod
+    def forward(ctx, x: Tensor, norm: _BatchNorm) -> Tensor:
+        ctx.norm = norm
+        return F.batch_norm(x, norm.running_mean, norm.running_var,
+                            norm.weight, norm.bias, eps=norm.eps)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output: Tensor) -> tuple:
+        norm = ctx.norm
+        # of the input only the shape is looked at
+        return torch.ops.aten.native_batch_norm_backward(
+            grad_output, grad_output, norm.weight, norm.running_mean,
+            norm.running_var, None, None, False, norm.eps,
+            [True, False, False])[0], None
 
 
 class FoldedNorm(FusedNorm):
@@ -89,7 +114,7 @@ class FoldedNorm(FusedNorm):
         """Scale and shift of ``old``, times its share in this pass."""
         if self.share is None:  # a pass begins
             self.share = draw_shares(self.old.num_features).to(
-                self.old.weight)
+                self.old.weight, non_blocking=True)
         share = self.share[part]
         scale = self.old.weight[part] / (
             self.old.running_var[part] + self.old.eps).sqrt()

@@ -230,7 +230,7 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
             return factor
         units = given if self.num_new == 0 else old.classes.where(
             is_background(given, self.num_old, named), given)
-        weight = self.priorities.to(given.device)[units]
+        weight = self._priorities_on(given.device)[units]
         return weight if factor is None else weight * factor
 
     def _weigh_old(self, old: OldPass) -> Tensor | None:
@@ -238,7 +238,11 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
         if (self.priorities is None or self.priority_on == 'pixel'
                 or old.logits is None):  # nothing is distilled
             return None
-        return self.priorities.to(old.classes.device)[old.classes]
+        return self._priorities_on(old.classes.device)[old.classes]
+
+    def _priorities_on(self, device: torch.device) -> Tensor:
+        self.priorities = self.priorities.to(device)
+        return self.priorities
 
 
 def random_batch(num_old: int, num_new: int) -> tuple:

@@ -19,6 +19,8 @@ from .rc import (
     is_branched,
     merge_branches,
 )
+from .recompute import called_frugally
+from .recompute import recompute as recompute_part
 
 
 class Student:
@@ -57,6 +59,9 @@ class Student:
         allocate (Sequence[int] | str, optional): Channels that later steps
             will add, to be there from this step on. A config writes
             ``'all'``.
+        recompute (str, optional): Parts whose name this regular expression
+            is found in keep their inputs alone and run again in the backward
+            pass: less memory, more time, the same numbers.
         **kwargs: Those of the network.
     """
 
@@ -70,6 +75,7 @@ class Student:
                  frozen: str | None = None,
                  train_only: str | None = None,
                  allocate: Sequence[int] | None = None,
+                 recompute: str | None = None,
                  **kwargs) -> None:
         super().__init__(*args, **kwargs)
         self.rc = rc
@@ -101,6 +107,8 @@ class Student:
         self._freeze(lambda name: not self._trains(name), 'train_only')
         if frozen is not None:
             self._freeze(self._chosen(frozen, 'frozen'), 'frozen')
+        if recompute is not None:
+            self._recompute(recompute)
 
     def _chosen(self, text: str, option: str) -> Callable:
         """Tell by a name whether an option means a parameter or module."""
@@ -131,6 +139,16 @@ class Student:
         """The first channel of the classifier's layer that a key is of."""
         sizes = [added for added in self.channels if added]
         return sum(sizes[:int(self.rows.search(key)[1])])
+
+    def _recompute(self, pattern: str) -> None:
+        found = regular_expression(pattern, 'recompute')
+        parts = [part for name, part in self.named_modules()
+                 if found.search(name)]
+        if not parts:
+            raise ValueError(f'recompute={pattern!r} matches no part of the '
+                             'network.')
+        for part in parts:
+            recompute_part(part)
 
     def train(self, mode: bool = True) -> 'Student':
         """Set the mode, but never for what is frozen."""
@@ -198,7 +216,8 @@ class Student:
 
     def call(self, loss: nn.Module, batch: Mapping):
         """Call a loss with the quantities that it asks for."""
-        return loss(**{name: batch[name] for name in self.arguments_of(loss)})
+        return called_frugally(loss, **{
+            name: batch[name] for name in self.arguments_of(loss)})
 
     def named_losses(self, batch: Mapping) -> dict:
         """Compute every loss: ``loss_NAME``, or the names it gives itself."""

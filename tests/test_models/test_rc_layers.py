@@ -6,7 +6,7 @@ from torch import nn
 
 from mmseg_spwc.models.css_head import DeepLabV3CSSHead
 from mmseg_spwc.models.rc import add_branches, merge_branches
-from mmseg_spwc.models.rc_layers import draw_shares
+from mmseg_spwc.models.rc_layers import _ConstantNorm, draw_shares
 
 
 @torch.no_grad()
@@ -95,3 +95,25 @@ def test_literature_head_merges():
     x = [torch.randn(2, 8, 16, 16)]
     before = head(x)
     assert_near(merge_branches(head)(x), before)
+
+
+@pytest.mark.parametrize('bias', [False, True])
+def test_a_frozen_branch_keeps_no_map_and_passes_the_same_gradient(bias):
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Conv2d(3, 6, 3, bias=bias), nn.BatchNorm2d(6))
+    add_branches(net)
+    randomise(net)
+    x = torch.randn(4, 3, 9, 9, requires_grad=True)
+    kept = []
+    with torch.autograd.graph.saved_tensors_hooks(
+            lambda t: kept.append(t) or t, lambda t: t):
+        net[1].old.weight.requires_grad_(False)
+        old = net[0].old(x)
+        kept.clear()
+        ours = _ConstantNorm.apply(old, net[1].old)
+    assert not any(t.shape == old.shape for t in kept)
+    theirs = net[1].old(old)
+    assert torch.equal(ours, theirs)
+    seed = torch.randn_like(ours)
+    assert torch.equal(*(torch.autograd.grad(
+        y, x, seed, retain_graph=True)[0] for y in (ours, theirs)))

@@ -277,7 +277,7 @@ def _minimise(student: nn.Module, loader: DataLoader,
     """
     schedule = PolynomialLR(optimizer, max(epochs * len(loader), 1), 0.9)
     params = [p for g in optimizer.param_groups for p in g['params']]
-    losses = [0.]
+    losses = [torch.zeros(1)]
     for epoch in range(epochs):
         losses = []
         for inputs, labels in _epoch(student, loader, epoch):
@@ -288,9 +288,9 @@ def _minimise(student: nn.Module, loader: DataLoader,
                 all_reduce(param.grad, 'mean')
             optimizer.step()
             schedule.step()
-            losses.append(loss.item())
+            losses.append(loss.detach())
     optimizer.zero_grad()
-    return sum(losses) / max(len(losses), 1)
+    return float(sum(losses) / max(len(losses), 1))
 
 
 def _epoch(student: nn.Module, loader: DataLoader, epoch: int) -> Iterator:

@@ -37,8 +37,8 @@ def full_precision(function: Callable) -> Callable:
         if len(first) == 0:
             raise ValueError('expected at least one image or feature map')
         with torch.autocast(first.device.type, enabled=False):
-            return function(*_widen(args), **{
-                name: _widen(value) for name, value in kwargs.items()})
+            return function(*widen(args), **{
+                name: widen(value) for name, value in kwargs.items()})
 
     return wrapper
 
@@ -51,9 +51,10 @@ def _tensors(values: Iterable) -> Iterator[Tensor]:
             yield from _tensors(value)
 
 
-def _widen(value):
+def widen(value):
+    """Return half precision tensors, in lists too, in single precision."""
     if isinstance(value, list | tuple):
-        return type(value)(map(_widen, value))
+        return type(value)(map(widen, value))
     if isinstance(value, Tensor) and value.dtype in (torch.float16,
                                                      torch.bfloat16):
         return value.float()

@@ -14,7 +14,8 @@ from torch import Tensor
 from mmseg_spwc.registry import MODELS
 
 from ..quantities import Maps
-from .base import Loss, full_precision
+from ..recompute import called_frugally
+from .base import Loss, full_precision, widen
 from .pooled_norms import box_norm, channel_norm, image_norm
 
 SCALES = (1, 2, 4)
@@ -122,7 +123,6 @@ class PooledCubeLoss(Loss):
             channel_last_factor)
         self.windows = tuple(windows)
 
-    @full_precision
     def forward(self, features: Sequence[Tensor],
                 old_features: Sequence[Tensor],
                 num_new: int) -> dict[str, Tensor]:
@@ -130,18 +130,29 @@ class PooledCubeLoss(Loss):
         if len(features) < 2:
             raise ValueError(
                 'expected at least one feature map and the logits')
-        pairs = pair_maps(features, old_features)
-        # squared twice, so that either loss can be backpropagated alone
-        spatial = [box_norm(squared_difference(*pair), self.windows).mean()
-                   for pair in pairs]
-        channel = [channel_norm(squared_difference(*pair)).mean()
-                   for pair in pairs[:-1]]
+        # map by map, so that one of them is widened and compared at a time;
+        # the logits before they are summed
+        *maps, logits = [
+            called_frugally(self._distances, new=new, old=old)
+            for new, old in pair_maps(*(
+                [*x[:-1], widen(x[-1])] for x in (features, old_features)))
+        ]
+        spatial = [box for box, _ in (*maps, logits)]
+        channel = [neighbours for _, neighbours in maps]
         growth = growth_factor(features, num_new)
         return dict(
             loss_skd=self.loss_weight *
             (growth * weighted_mean(spatial, *self.factors)),
             loss_ckd=self.loss_weight *
             (growth * weighted_mean(channel, *self.channel_factors)))
+
+
+    @full_precision
+    def _distances(self, new: Tensor, old: Tensor) -> tuple[Tensor, Tensor]:
+        """Of a pair of maps, over space and over channels."""
+        # squared twice, so that either loss can be backpropagated alone
+        return (box_norm(squared_difference(new, old), self.windows).mean(),
+                channel_norm(squared_difference(new, old)).mean())
 
 
 def pair_maps(features: Sequence[Tensor],

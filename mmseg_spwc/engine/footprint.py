@@ -1,0 +1,188 @@
+"""How much memory of a GPU a step needs, known without one.
+
+Two iterations are run on the abstract device (:mod:`..runtime.abstract`), so
+that the optimiser has its state, and live storages are counted by the part
+that made them. Not counted are CUDA's context, what cuDNN works in and what
+the allocator cannot use: leave one to two gigabytes for them.
+"""
+import copy
+from collections.abc import Mapping
+
+import torch
+from mmengine.config import Config
+from mmengine.optim import build_optim_wrapper
+from mmengine.registry import init_default_scope
+from torch import Tensor, nn
+
+from mmseg_spwc.config.step import (
+    AMP_FORMS,
+    SELF_PACED,
+    scenario_of,
+    step_config,
+    steps_of,
+)
+from mmseg_spwc.consolidation import QuadraticPenalty
+from mmseg_spwc.problems import problem_of
+from mmseg_spwc.registry import HOOKS, MODELS
+from mmseg_spwc.runtime.abstract import (
+    DEVICE,
+    Memory,
+    abstract_device,
+    to_abstract,
+)
+from mmseg_spwc.scenario import Scenario
+from mmseg_spwc.selfpaced import priority_takers
+
+from .hooks import ConsolidationHook
+from .hooks.step_transition_hook import build_plain
+from .optim import Consolidated
+from .step_data import trained_params
+
+PARTS = ('weights', 'teacher', 'optimiser', 'batch', 'activations', 'losses',
+         'gradients')
+GIB = 2**30
+
+
+def footprint(cfg: Config, world_size: int = 1,
+              steps: tuple[int, ...] = (0, -1)) -> dict[int, dict[str, int]]:
+    """Peak bytes on each GPU, by step and part.
+
+    Args:
+        cfg (Config): The config of a sequence.
+        world_size (int): Number of GPUs. Defaults to 1.
+        steps (tuple[int]): Positions among the steps that are trained; the
+            last one has the most channels, and the first may train more
+            weights. Defaults to (0, -1).
+    """
+    init_default_scope(cfg.get('default_scope', 'mmseg'))
+    scenario = scenario_of(cfg)
+    trained = steps_of(cfg, scenario)
+    return {step: step_footprint(cfg, scenario, step, world_size)
+            for step in dict.fromkeys(trained[at] for at in steps)}
+
+
+def step_footprint(cfg: Config, scenario: Scenario, step: int,
+                   world_size: int = 1) -> dict[str, int]:
+    """Peak bytes on each GPU by part, for one step."""
+    config = step_config(cfg, scenario, step, world_size)
+    half = torch.float16 if is_mixed(config) else None
+    networks = build_networks(config)
+    with abstract_device(half) as memory:
+        made = AbstractStep(config, scenario, *networks, memory)
+        for _ in range(2):
+            memory.start_anew()
+            made.iterate()
+        peak = dict(memory.peak)
+    if world_size > 1:  # what DDP sends is a copy
+        peak['gradients'] += sum(
+            4 * p.numel() for p in made.model.parameters() if p.requires_grad)
+    return {part: peak.get(part, 0) for part in PARTS}
+
+
+def footprint_table(found: Mapping[int, Mapping[str, int]]) -> str:
+    """The parts of every step and their sum, in GiB."""
+    rows = [('step', *PARTS, 'all')] + [
+        (str(step), *(f'{parts[part] / GIB:.2f}' for part in PARTS),
+         f'{sum(parts.values()) / GIB:.2f}')
+        for step, parts in found.items()]
+    return '\n'.join('  '.join(f'{cell:>11}' for cell in row) for row in rows)
+
+
+def is_mixed(config: Config) -> bool:
+    """Whether a step is trained in mixed precision."""
+    return config.optim_wrapper.get('type') in AMP_FORMS.values()
+
+
+def build_networks(config: Config) -> tuple[nn.Module, nn.Module | None]:
+    """Student and previous model of a step, without memory if they can be.
+    """
+    try:
+        with torch.device(DEVICE):
+            student = MODELS.build(config.model)
+    except RuntimeError:  # mmseg's transformers read numbers while built
+        student = MODELS.build(config.model)
+    if len(student.channels) == 1:
+        return student, None
+    with torch.device(next(student.parameters()).device):
+        return student, build_plain(config.model, student.channels[:-1])
+
+
+class AbstractStep:
+    """A step's networks, batch and optimiser on the abstract device.
+
+    Args:
+        config (Config): The config of the step.
+        scenario (Scenario): What is learnt when.
+        model (nn.Module): Its student, on any device.
+        previous (nn.Module, optional): The model of the step before.
+        memory (Memory): Counts by part.
+    """
+
+    def __init__(self, config: Config, scenario: Scenario, model: nn.Module,
+                 previous: nn.Module | None, memory: Memory) -> None:
+        self.memory = memory
+        self.mixed = is_mixed(config)
+        with memory.part('weights'):
+            self.model = to_abstract(model).train()
+        hooks = [hook for hook in config.custom_hooks
+                 if hook['type'] == SELF_PACED]
+        if hooks and type(model) in priority_takers(
+                [HOOKS.get(h['type']) for h in config.custom_hooks],
+                type(model)):
+            model.set_priorities([.5] * model.num_old)
+        if model.needs_teacher:
+            with memory.part('teacher'):
+                model.set_teacher(to_abstract(previous))
+            for name in ('tapped_forward', 'all_logits'):
+                if hasattr(previous, name):
+                    setattr(previous, name, memory.counts(
+                        'teacher', getattr(previous, name)))
+        for name in ('named_losses', 'upsample'):
+            if hasattr(model, name):
+                setattr(model, name,
+                        memory.counts('losses', getattr(model, name)))
+        with memory.part('batch'):
+            self.batch = problem_of(scenario).blank_batch(config, DEVICE)
+        # the scaler of mixed precision needs a GPU, and next to no memory
+        wrapper = dict(copy.deepcopy(config.optim_wrapper.to_dict()),
+                       type='OptimWrapper')
+        for key in ('loss_scale', 'dtype'):
+            wrapper.pop(key, None)
+        self.wrapper = build_optim_wrapper(model, wrapper)
+        for hook in config.custom_hooks:
+            if HOOKS.get(hook['type']) is ConsolidationHook:
+                with memory.part('optimiser'):
+                    self._consolidate(HOOKS.build(hook))
+
+    def _consolidate(self, hook: ConsolidationHook) -> None:
+        """Let a penalty and what watches it take part in the updates."""
+        params = trained_params(self.model, hook.exclude)
+        hook.importance.begin(params, hook.store, step=0)
+        together = Consolidated(self.wrapper)
+        together.observe(params, hook.importance)
+        if len(self.model.channels) > 1:
+            penalty = QuadraticPenalty()
+            penalty.load_state_dict(dict(
+                constant=0., **blank(params, 'strength'),
+                **blank(params, 'centre')))
+            hook.update.attach(penalty, self.wrapper.optimizer)
+            together.hold(params, hook.update)
+
+    def iterate(self) -> dict[str, Tensor]:
+        """Run an iteration as MMEngine does; return the losses."""
+        with torch.autocast(DEVICE, enabled=self.mixed):
+            losses = self.model.loss(**self.batch)
+            total, _ = self.model.parse_losses(losses)
+        # what is computed again is in the precision of the first time
+        with self.memory.part('gradients'), torch.autocast(
+                DEVICE, enabled=self.mixed):
+            self.wrapper.backward(total)
+        with self.memory.part('optimiser'):
+            self.wrapper.step()
+        self.wrapper.zero_grad()
+        return losses
+
+
+def blank(params: Mapping[str, Tensor], kind: str) -> dict[str, Tensor]:
+    return {f'{kind}.{name}': torch.empty_like(p)
+            for name, p in params.items()}
