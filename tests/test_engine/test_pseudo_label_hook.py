@@ -3,6 +3,8 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from mmengine.structures import PixelData
+from mmseg.structures import SegDataSample
 from torch import nn
 
 from mmseg_spwc.engine.hooks import PseudoLabelHook, pseudo_label_hook
@@ -34,7 +36,7 @@ class Student(nn.Module):
 @pytest.fixture
 def batches():
     torch.manual_seed(0)
-    sample = [SimpleNamespace(gt_sem_seg=SimpleNamespace(
+    sample = [SegDataSample(gt_sem_seg=PixelData(
         data=torch.randint(0, 6, (1, 8, 8)))) for _ in range(2)]
     return [dict(inputs=3 * torch.randn(1, NUM_OLD, 4, 4), data_samples=[s])
             for s in sample]
