@@ -15,7 +15,7 @@ from pathlib import Path
 import jsonschema
 
 from mmseg_spwc.errors import RecordError, plain
-from mmseg_spwc.utils.files import write_text
+from mmseg_spwc.utils.files import read_text, write_text
 from mmseg_spwc.utils.own import is_sealed
 
 VERSION = 2
@@ -66,7 +66,7 @@ class Record:
         if path.is_dir():
             path = path / FILE_NAME
         try:
-            content = json.loads(path.read_text(encoding='utf-8'))
+            content = json.loads(read_text(path))
         except FileNotFoundError as error:
             raise RecordError(
                 f'There is no record at {path}: a run writes it when its '
@@ -246,6 +246,26 @@ def check(content: dict, where: str | Path) -> None:
             f'mmseg_spwc reads version {VERSION}: use the release that wrote '
             'it.')
     _check_part(content, where)
+    for number, entry in enumerate(content['steps']):
+        for lists in _alike(entry):
+            if len({len(values) for values in lists.values()}) > 1:
+                raise RecordError(
+                    f'{where} is not a valid record: at $.steps[{number}]: '
+                    f'{", ".join(lists)} differ in length.')
+
+
+def _alike(entry: Mapping) -> Iterator[dict]:
+    """Lists of an entry with one value for each of the same things, by name.
+    """
+    kpi = (entry.get('kpi') or {}).get('class')
+    yield {'classes': entry['classes'], **{
+        key: entry[key] for key in ('class_ids', 'iou') if key in entry},
+        **({'kpi.class': kpi} if kpi else {})}
+    paced = entry.get('priority') or {}
+    yield {key: paced[key] for key in ('psi', 'eta', 'v') if key in paced}
+    curves = entry.get('curves')
+    if curves:
+        yield dict(curves['losses'], iterations=curves['iterations'])
 
 
 def _check_part(content: dict, where: str | Path, part: str | None = None,

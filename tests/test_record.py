@@ -146,6 +146,33 @@ def test_one_wrong_value_in_a_list_is_found(record, tmp_path, name, values):
 @pytest.mark.parametrize('values', [
     [], [None], [0.5, None, 1], [0, 1], [1.0, 0.0]])
 def test_lists_that_are_right_pass(record, tmp_path, values):
-    record.steps[1]['iou'] = values
+    ids = list(range(len(values)))
+    record.steps[1].update(iou=values, class_ids=ids, kpi=None,
+                           classes=[str(i) for i in ids])
     record.write(tmp_path)
     assert Record.read(tmp_path).step(1)['iou'] == values
+
+
+def longer(values):
+    values.append(values[-1])
+
+
+@pytest.mark.parametrize(('change', 'says'), [
+    (lambda c: longer(c['steps'][1]['classes']), 'classes, class_ids, iou'),
+    (lambda c: longer(c['steps'][1]['kpi']['class']), 'kpi.class differ'),
+    (lambda c: c['steps'][1].update(curves=dict(
+        iterations=[1, 2], losses=dict(loss=[.1]))), 'loss, iterations diff'),
+    (lambda c: c['steps'][1].update(priority=dict(
+        unit='class', rule='spwc', psi=[.1], eta=[], v=[1], mu=1, f=0)),
+     'psi, eta, v differ'),
+    (lambda c: c['steps'][0].pop('iou'), "'iou' is a required"),
+    (lambda c: c['steps'][0]['miou'].pop('all'), "'all' is a required"),
+    (lambda c: c.pop('summary'), "'summary' is a required"),
+    (lambda c: c['summary'].update(all='x'), "'x' is not of type"),
+    (lambda c: c['scenario'].update(steps=[1]), '1 is not of type'),
+])
+def test_what_does_not_go_together_is_found(record, tmp_path, change, says):
+    change(record.content)
+    (tmp_path / 'record.json').write_text(json.dumps(record.content))
+    with pytest.raises(RecordError, match=says):
+        Record.read(tmp_path)

@@ -20,7 +20,7 @@ from PIL import ExifTags, Image
 from mmseg_spwc.labels import VOID
 from mmseg_spwc.terminal import say, track, warn
 from mmseg_spwc.utils.distributed import from_first_rank
-from mmseg_spwc.utils.files import write_text
+from mmseg_spwc.utils.files import read_text, write_text
 from mmseg_spwc.utils.own import cache_folder
 
 VERSION = 3
@@ -157,7 +157,7 @@ def _fingerprint(infos: list, names: list) -> str:
 def _read(path: Path, fingerprint: str) -> Mapping | None:
     """The stored index, or None where it is absent, broken or outdated."""
     try:
-        content = json.loads(path.read_text(encoding='utf-8'))
+        content = json.loads(read_text(path))
         if content['fingerprint'] != fingerprint:
             return None
         return {str(name): [operator.index(value) for value in values]

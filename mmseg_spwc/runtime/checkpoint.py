@@ -206,6 +206,12 @@ def check_fits(stamp: Stamp, scenario: Scenario, path: str | Path) -> None:
         raise CheckpointError(
             f'{path} belongs to another scenario than the config: use the '
             'config, --scenario and --setting that it was trained with.')
+    if stamp.step not in range(scenario.num_steps) or \
+            stamp.channels != list(scenario.channels(int(stamp.step))):
+        raise CheckpointError(
+            f'{path} says that it is of step {stamp.step} with '
+            f'{stamp.channels} channels, which the scenario does not have: '
+            'use the file as it was written.')
 
 
 def check_start(stamp: Stamp, scenario: Scenario, path: str) -> None:

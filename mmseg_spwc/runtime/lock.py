@@ -13,7 +13,7 @@ from mmengine.dist import is_main_process
 from mmseg_spwc.errors import NO_ROOM, ConfigError
 from mmseg_spwc.terminal import warn
 from mmseg_spwc.utils.distributed import from_first_rank
-from mmseg_spwc.utils.files import remove_leftovers
+from mmseg_spwc.utils.files import read_text, remove_leftovers
 
 FILE_NAME = 'run.lock'
 _held: dict[Path, int] = {}  # open files by path
@@ -121,7 +121,7 @@ def _owner(path: Path) -> str:
 
 def _read(path: Path) -> dict:
     try:
-        content = json.loads(path.read_text())
+        content = json.loads(read_text(path))
     except (OSError, ValueError):
         return {}
     return content if isinstance(content, dict) else {}

@@ -8,6 +8,7 @@ from mmengine.runner import CheckpointLoader
 from mmseg_spwc.errors import CheckpointError
 from mmseg_spwc.terminal import warn
 from mmseg_spwc.utils.distributed import from_first_rank
+from mmseg_spwc.utils.files import read_text
 
 from .checkpoint import check_sums
 
@@ -97,7 +98,7 @@ def _candidates(folder: Path) -> list[Path]:
     """Checkpoints in the folder and in the one that the hook was given."""
     places = {folder}
     with contextlib.suppress(OSError, ValueError):  # none, or no text
-        pointer = (folder / 'last_checkpoint').read_text()
+        pointer = read_text(folder / 'last_checkpoint')
         places.add(Path(pointer.strip()).parent)
     return sorted(path for place in places for pattern in PATTERNS
                   for path in place.glob(pattern) if path.is_file())

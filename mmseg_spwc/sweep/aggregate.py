@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mmseg_spwc.errors import ConfigError, RecordError
 from mmseg_spwc.record import Record
-from mmseg_spwc.utils.files import is_inside, write_text
+from mmseg_spwc.utils.files import is_inside, read_text, write_text
 from mmseg_spwc.visualization.scores import (
     final_score,
     is_classification,
@@ -124,7 +124,7 @@ def read_aggregate(path: str | Path, trust: bool = False) -> dict:
     path = Path(path)
     path = path / FILE_NAME if path.is_dir() else path
     try:
-        content = json.loads(path.read_text(encoding='utf-8'))
+        content = json.loads(read_text(path))
         if content['schema'] != SCHEMA or content['version'] != VERSION:
             raise RecordError(
                 f'{path} is not a sweep of version {VERSION}: use the '

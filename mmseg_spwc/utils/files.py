@@ -1,5 +1,6 @@
 """Files that are either whole or not there."""
 import contextlib
+import errno
 import io
 import os
 import tempfile
@@ -38,7 +39,8 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
 
 def is_inside(path: str | os.PathLike, folder: str | os.PathLike) -> bool:
     """Whether a path, with links followed, is in a folder."""
-    return Path(path).resolve().is_relative_to(Path(folder).resolve())
+    return '\0' not in str(path) and Path(path).resolve().is_relative_to(
+        Path(folder).resolve())
 
 
 def remove_leftovers(folder: str | os.PathLike) -> None:
@@ -48,6 +50,14 @@ def remove_leftovers(folder: str | os.PathLike) -> None:
     """
     for path in Path(folder).rglob(f'.*{SUFFIX}'):
         path.unlink(missing_ok=True)
+
+
+def read_text(path: str | os.PathLike) -> str:
+    """Read a text file; a pipe or a device might never end."""
+    path = Path(path)
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, 'it is no file', str(path))
+    return path.read_text(encoding='utf-8')
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:

@@ -31,6 +31,7 @@ from mmseg_spwc.errors import (
 from mmseg_spwc.record import Record
 from mmseg_spwc.runtime import checkpoint
 from mmseg_spwc.runtime.checkpoint import load_step
+from mmseg_spwc.runtime.lock import run_lock
 from mmseg_spwc.runtime.resume_point import find_resume_point
 from mmseg_spwc.sweep.aggregate import read_aggregate
 
@@ -90,6 +91,11 @@ SPOILT = {
     'flat palette': (names(palette=[0] * 11), 'no stamp that'),
     'no meta': (lambda c: c.update(meta=3), 'no stamp that'),
     'no weights': (lambda c: c.update(state_dict=[1]), 'no stamp that'),
+    'a step too many': (lambda c: c['stamp'].update(step=99), 'of step 99'),
+    'a step below 0': (lambda c: c['stamp'].update(step=-1), 'of step -1'),
+    'half a step': (lambda c: c['stamp'].update(step=1.5), 'of step 1.5'),
+    'other channels': (lambda c: c['stamp'].update(channels=[5, 6]),
+                       'with [5, 6] channels'),
     'channels of text': (lambda c: c['stamp'].update(channels='x'),
                          'no stamp that'),
 }
@@ -113,12 +119,15 @@ def test_a_spoilt_checkpoint_gets_a_sentence(how, reader, run, tool,
     step = 'step_00' if reader == 'start_from' else 'step_01'
     content = torch.load(run / step / 'final.pth', weights_only=True)
     spoil(content)
-    torch.save(content, tmp_path / 'final.pth')
+    shutil.copy(run / 'record.json', tmp_path)
+    path = tmp_path / step / 'final.pth'
+    path.parent.mkdir()
+    torch.save(content, path)
     Image.new('RGB', (48, 48)).save(run.parent / 'image.png')
-    code, said = tool(*READERS[reader](run, tmp_path / 'final.pth'))
+    code, said = tool(*READERS[reader](run, path))
     assert code == 2 and 'Traceback' not in said.err
     assert (says if step == 'step_01' else 'final.pth') in said.err
-    assert not (tmp_path / 'new/record.json').exists()
+    assert not (path.parent / 'new/record.json').exists()
 
 
 def test_a_mask_of_attention_is_no_damage(run, tmp_path):
@@ -146,15 +155,19 @@ def test_flipped_bits_are_found_or_harmless(run, tmp_path):
     assert found > 50
 
 
-@pytest.mark.parametrize('kind', ['pipe', 'device', 'folder'])
-def test_what_is_no_file_is_not_read(kind, tmp_path):
-    path = tmp_path / 'final.pth'
+def special(path, kind):
     if kind == 'pipe':
         os.mkfifo(path)
     elif kind == 'folder':
         path.mkdir()
     else:
         path.symlink_to('/dev/zero')
+
+
+@pytest.mark.parametrize('kind', ['pipe', 'device', 'folder'])
+def test_what_is_no_file_is_not_read(kind, tmp_path):
+    path = tmp_path / 'final.pth'
+    special(path, kind)
     with pytest.raises(CheckpointError, match='is no file'):
         load_step(path)
 
@@ -223,10 +236,10 @@ def sweep(**changes):
     sweep(settings=[setting(setting=[1])]), sweep(settings=[{}])])
 def test_a_sweep_of_the_wrong_kind(content, tmp_path, tool):
     (tmp_path / 'sweep.json').write_text(json.dumps(content))
-    with pytest.raises(RecordError, match='is broken'):
+    with pytest.raises(RecordError, match='is broken|outside its folder'):
         read_aggregate(tmp_path)
     code, said = tool('tools/report.py', tmp_path)
-    assert code == 2 and 'is broken' in said.err
+    assert code == 2 and 'sweep.json' in said.err
 
 
 @pytest.mark.parametrize('content', [b'\xff\xfe', None])
@@ -243,6 +256,23 @@ def test_a_pointer_to_a_checkpoint_of_the_wrong_kind(content, tmp_path):
     path.mkdir() if content is None else path.write_bytes(content)
     (tmp_path / 'epoch_1.pth').mkdir()
     assert find_resume_point(tmp_path) is None
+
+
+@pytest.mark.parametrize('name', ['record.json', 'sweep.json'])
+@pytest.mark.parametrize('kind', ['pipe', 'device', 'folder'])
+def test_a_record_that_is_no_file_is_not_read(kind, name, tmp_path, tool):
+    path = tmp_path / name
+    special(path, kind)
+    code, said = tool('tools/report.py', path, '-o', tmp_path / 'r.html')
+    assert code == 2 and name in said.err and 'Traceback' not in said.err
+
+
+def test_what_a_run_finds_in_its_folder_may_be_no_file(tmp_path):
+    for name in ('run.lock', 'last_checkpoint'):
+        special(tmp_path / name, 'pipe')
+    assert find_resume_point(tmp_path) is None
+    with run_lock(tmp_path):
+        pass
 
 
 # --- pictures

@@ -349,7 +349,8 @@ def test_a_key_that_others_read_is_none(own, tmp_path, monkeypatch):
     assert not step_model.is_trusted(run)
 
 
-@pytest.mark.parametrize('name', ['../../x', '/dev/zero', 'link/final.pth'])
+@pytest.mark.parametrize('name', [
+    '../../x', '/dev/zero', 'a\0b', 'link/final.pth'])
 @pytest.mark.parametrize('reader', READERS, ids=lambda r: r.__name__)
 def test_a_checkpoint_elsewhere_is_not_read(name, reader, stranger, own,
                                             monkeypatch):
