@@ -15,6 +15,7 @@ from pathlib import Path
 MIM = Path(__file__).resolve().parent / '.mim'
 TOOLS = dict(
     train='train.py',
+    extend='extend.py',
     test='test.py',
     sweep='sweep.py',
     paper='paper.py',

@@ -3,7 +3,6 @@ import ast
 import copy
 import inspect
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from mmengine.runner import load_checkpoint
 from torch import Tensor, nn
 
 from mmseg_spwc.errors import ConfigError
+from mmseg_spwc.models.growing import joined_state
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import MODELS, TRANSFORMS
 from mmseg_spwc.scenario import build_scenario
@@ -29,8 +29,6 @@ TOLERANCE = 1e-4
 # what a config of values is made of; of calls, dict() alone
 PLAIN = (ast.Module, ast.Assign, ast.keyword, ast.Constant, ast.Name, ast.List,
          ast.Tuple, ast.Dict, ast.UnaryOp, ast.USub, ast.expr_context)
-# what one growing layer keeps for each step
-_PART = re.compile(r'(.+)\.(?:convs|linears)\.(\d+)\.(weight|bias)')
 _RESIZED = 'mmseg_spwc.ShortSideCentreCrop'
 
 
@@ -82,7 +80,7 @@ def publish(source: str | Path,
         text = config_text(cfg, _heading(run, loaded, channels, order))
         with guarded(run):
             model = _build(cfg)
-        state = plain_state(loaded.model.state_dict(), channels)
+        state = joined_state(loaded.model.state_dict(), channels)
         write_tensors(
             target, dict(meta=_meta(loaded, channels), state_dict=state))
         write_text(target.with_suffix('.py'), text)
@@ -117,25 +115,6 @@ def heads_of(loaded: StepModel, order: str) -> dict[str, list[int]]:
         return {'': ordered(range(sum(loaded.model.channels)))}
     return {f'_task_{task}': ordered(range(first, first + number))
             for task, (first, number) in enumerate(loaded.model.heads)}
-
-
-def plain_state(state: Mapping, channels: Sequence[int]) -> dict:
-    """Join the layers of every growing classifier into one.
-
-    ``channels`` are those to keep, in their new order.
-    """
-    parts, plain = {}, {}
-    for key, value in state.items():
-        match = _PART.fullmatch(key)
-        if match:
-            joined = f'{match[1]}.{match[3]}'
-            parts.setdefault(joined, {})[int(match[2])] = value
-        else:
-            plain[key] = value
-    for key, layers in parts.items():
-        whole = torch.cat([layers[i] for i in sorted(layers)])
-        plain[key] = whole[list(channels)].clone()
-    return plain
 
 
 def plain_config(loaded: StepModel, num_classes: int) -> Config:

@@ -16,7 +16,7 @@ Beside the keys of MMEngine's Runner a config of ours has these:
 ``cache_dir``        where class indices are kept
 ``keep_decoded``     gigabytes in which a step's decoded images are kept
 ``backbone_weights`` file or URL the backbone starts from at step 0
-``start_from``       finished step-0 checkpoint that replaces step 0
+``start_from``       a trained model that replaces the first steps
 ``accept``           how good a step must be to be shipped
 ``amp``              train in mixed precision, as ``--amp`` does
 ``verbose``          show MMEngine's own lines, as ``--verbose`` does
@@ -81,6 +81,11 @@ def check_keys(cfg: Mapping) -> None:
                               f'{near!r}?')
     for name, allowed in INNER_KEYS.items():
         _check_inner(cfg.get(name) or {}, name, allowed)
+    start = cfg.get('start_from')
+    if isinstance(start, Mapping):
+        _check_inner(start, 'start_from', ('checkpoint', 'classes'))
+        if not start.get('checkpoint'):
+            raise ConfigError('start_from has no checkpoint: give its path.')
     for name in GROUPS:
         for stage in STAGES:
             _check_dict((cfg.get(name) or {}).get(stage), f'{name}.{stage}')

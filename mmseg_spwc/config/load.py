@@ -24,6 +24,7 @@ from mmseg_spwc.utils.own import ADVICE
 
 from .keys import KNOWN
 from .stages import GROUPS, check_effect, check_tables
+from .start import settle_classes
 from .step import scenario_of, steps_of
 from .values import LAUNCHERS, check_single_values
 
@@ -192,6 +193,7 @@ def _apply(cfg: Config, options: dict) -> Scenario | None:
         cfg.merge_from_dict(options)
     check_tables(cfg, KNOWN)
     check_single_values(cfg)
+    settle_classes(cfg)
     scenario = None
     if isinstance(cfg.get('scenario'), Mapping):
         with input_errors('scenario'):

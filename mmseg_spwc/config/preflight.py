@@ -33,6 +33,7 @@ from mmseg_spwc.selfpaced import SelfPacedChoice
 
 from .keys import check_options
 from .stages import stage_of
+from .start import start_path
 from .step import SELF_PACED, settle_length, step_config
 
 # what gives parts of a real network options of their own
@@ -120,6 +121,10 @@ def check_start_files(cfg: Config) -> None:
     """Look for the weights that step 0 starts from, before anything else."""
     for key in ('backbone_weights', 'start_from', 'load_from'):
         path = cfg.get(key)
+        if isinstance(path, Mapping):  # start_from with classes
+            path = path['checkpoint']
+        elif path and key == 'start_from' and Path(path).is_dir():
+            path = start_path(path)
         if path and '://' not in str(path) and not Path(path).is_file():
             raise ConfigError(
                 f'{key} is {path}, but there is no such file: give the path '

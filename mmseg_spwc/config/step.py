@@ -101,12 +101,12 @@ def step_config(cfg: Config,
                     f'{name}.{place}.{key} has no effect, since {key} is one '
                     f'for the whole run: set {key} beside {name}.')
             out.merge_from_dict(change)
-    if out.model.get('allocate') is not None:
-        _allocate(out.model, scenario, step)
     if cfg.get('amp'):
         _use_mixed_precision(out.optim_wrapper)
     check_single_values(out)
     _set_replay(out.train_dataloader)
+    if out.model.get('allocate') is not None:
+        _allocate(out.model, scenario, step)
     if out.hooks.get('self_paced'):
         _set_priorities(out, scenario, cfg.self_paced.get('on'))
     _set_teacher(out)

@@ -66,7 +66,12 @@ LEVEL = Kind(lambda v: v in LEVELS or is_whole(v),
 # by dotted key, the outer before the inner; * is any name
 VALUES = {
     **dict.fromkeys(('work_dir', 'data_root', 'cache_dir',
-                     'backbone_weights', 'start_from', 'load_from'), PATH),
+                     'backbone_weights', 'load_from',
+                     'start_from.checkpoint'), PATH),
+    'start_from': Kind(lambda v: PATH.fits(v) or DICT.fits(v),
+                       'a path, or dict(checkpoint=..., classes=[...])'),
+    'start_from.classes': or_none(Kind(
+        lambda v: is_list(v) and all(map(TEXT.fits, v)), 'a list of names')),
     **dict.fromkeys(('resume', 'verbose', 'amp'), FLAG),
     'launcher': or_none(Kind(lambda v: v in LAUNCHERS,
                              f'one of {", ".join(LAUNCHERS)}')),

@@ -1,4 +1,5 @@
 """The record that a run goes on with, or a new one that says its origin."""
+import dataclasses
 import hashlib
 import importlib.metadata
 import json
@@ -11,8 +12,9 @@ from mmengine.dist import get_world_size
 
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.record import FILE_NAME, Record, config_text
-from mmseg_spwc.scenario import Scenario
-from mmseg_spwc.terminal import warn
+from mmseg_spwc.runtime.checkpoint import differences, facts_of
+from mmseg_spwc.scenario import Scenario, build_scenario
+from mmseg_spwc.terminal import say, warn
 from mmseg_spwc.utils.distributed import from_first_rank
 from mmseg_spwc.utils.own import seal
 
@@ -61,6 +63,11 @@ def _old_content(cfg: Config, scenario: Scenario, method: str,
         return None
     content = Record.read(work_dir).content
     _check_same_run(content, scenario, method, run, work_dir)
+    if content['scenario']['hash'] != scenario.hash:
+        _go_on_to(content, scenario, run)
+    elif content['run']['config_hash'] != run['config_hash']:
+        warn('The config has changed since this run began; its first steps '
+             'were made with the old one, which the record keeps.')
     return content
 
 
@@ -91,23 +98,49 @@ def _check_same_run(content: dict, scenario: Scenario, method: str,
                     run: dict, work_dir: Path) -> None:
     """Refuse to continue the run of another scenario, method or seed.
 
-    A changed config of the same run is allowed with a warning: a user may
-    lengthen a schedule on purpose.
+    Another scenario may have other steps after those that have begun. A
+    changed config is allowed with a warning: a user may lengthen a schedule
+    on purpose.
     """
-    old = dict(
-        scenario=content['scenario']['hash'],
-        method=content['method'],
-        seed=content['run']['seed'])
-    new = dict(scenario=scenario.hash, method=method, seed=run['seed'])
-    for key in old:
-        if old[key] != new[key]:
+    found = dict(scenario=_changes(content, scenario, work_dir))
+    for key, old, new in (('method', content['method'], method),
+                          ('seed', content['run']['seed'], run['seed'])):
+        found[key] = [f'{old}, not {new}'] if old != new else []
+    for key, words in found.items():
+        if words:
             raise ConfigError(
-                f'{work_dir} holds a run of another {key} ({old[key]}, not '
-                f'{new[key]}): choose another --work-dir. Nothing was '
-                'changed.')
-    if content['run']['config_hash'] != run['config_hash']:
-        warn('The config has changed since this run began; its first steps '
-             'were made with the old one, which the record keeps.')
+                f'{work_dir} holds a run of another {key} '
+                f'({"; ".join(words[:5])}): choose another --work-dir. '
+                'Nothing was changed.')
+
+
+def _changes(content: dict, scenario: Scenario, work_dir: Path) -> list[str]:
+    """In what a scenario changes steps of a run that have begun."""
+    if content['scenario']['hash'] == scenario.hash:
+        return []
+    if content['problem'] != scenario.problem:
+        return [f'{content["problem"]} there, {scenario.problem} here']
+    known = {f.name for f in dataclasses.fields(scenario)} | {'problem'}
+    before = build_scenario({
+        k: v for k, v in content['scenario'].items() if k in known})
+    begun = max([0, *(entry['step'] for entry in content['steps']), *(
+        int(path.parent.name.removeprefix('step_'))
+        for path in work_dir.glob('step_*/*.pth'))])
+    return differences(*(
+        facts_of(one, min(begun, one.num_steps - 1))
+        for one in (before, scenario)))
+
+
+def _go_on_to(content: dict, scenario: Scenario, run: dict) -> None:
+    """Give a record the scenario that has further steps."""
+    earlier = content['run'].pop('earlier', [])
+    content['run'] = dict(run, earlier=[*earlier, dict(
+        steps=len(content['steps']), config=content['run']['config'],
+        command=content['run']['command'])])
+    content['scenario'] = dict(scenario.to_dict(), hash=scenario.hash)
+    content['status'] = 'running'
+    say(f'The run goes on after step {len(content["steps"]) - 1}, in a '
+        f'scenario of now {scenario.num_steps} steps.')
 
 
 def _packages() -> dict:

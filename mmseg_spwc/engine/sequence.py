@@ -1,4 +1,5 @@
 """Runs a whole sequence of steps: one ordinary MMEngine Runner each."""
+import copy
 import gc
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ from mmengine.runner import Runner
 from mmseg_spwc.config.keys import check_keys, check_values
 from mmseg_spwc.config.preflight import Plan, check_start_files, plan_steps
 from mmseg_spwc.config.stages import stage_of
+from mmseg_spwc.config.start import settle_classes
 from mmseg_spwc.config.step import (
     checkpoint_path,
     scenario_of,
@@ -21,12 +23,11 @@ from mmseg_spwc.errors import data_losses, input_errors
 from mmseg_spwc.evaluation import judge
 from mmseg_spwc.problems import problem_of
 from mmseg_spwc.record import Record
-from mmseg_spwc.registry import RUNNERS
+from mmseg_spwc.registry import DATASETS, RUNNERS
 from mmseg_spwc.runtime.agreement import check_agreement
 from mmseg_spwc.runtime.checkpoint import (
     Stamp,
     check_fits,
-    check_start,
     load_step,
     load_weights,
     save_step,
@@ -44,12 +45,13 @@ from mmseg_spwc.runtime.resume_point import (
 )
 from mmseg_spwc.terminal import say, shown, warn
 from mmseg_spwc.utils.distributed import from_first_rank, unwrap
-from mmseg_spwc.visualization.step_report import step_report
+from mmseg_spwc.visualization.step_report import step_line, step_report
 from mmseg_spwc.visualization.tables import final_table
 
 from .context import StepContext
 from .histories import loss_curves
 from .open_record import open_record
+from .start import Start
 from .step_runner import StepRunner
 
 VALIDATION = ('val_dataloader', 'val_evaluator', 'val_cfg')
@@ -76,6 +78,7 @@ class ContinualRunner:
     """
 
     def __init__(self, cfg: Config) -> None:
+        settle_classes(cfg)
         check_keys(cfg)
         check_values(cfg)
         self.cfg = cfg
@@ -83,6 +86,7 @@ class ContinualRunner:
         with input_errors('scenario'):
             self.scenario = scenario_of(cfg)
         self.problem = problem_of(self.scenario)
+        self.start: Start | None = None
         self.method = cfg.method.name
         if cfg.get('self_paced'):
             self.method += '+' + cfg.self_paced.get('name', 'spWC')
@@ -124,14 +128,20 @@ class ContinualRunner:
             warn(f'{", ".join(unused)} of the config: not used, since a '
                  'sequence validates on its held-out slice (heldout), as it '
                  'tests.')
-        return record, plan_steps(self.cfg, self.scenario, self.steps)
+        plan = plan_steps(self.cfg, self.scenario, self.steps)
+        self.start = self._find_start(record, plan)
+        return record, plan
 
     def _train_steps(self) -> Record:
         record, plan = self._prepare()
         record.content['scenario'].update(plan.facts)
         gc.freeze()  # the plan lives as long as the sequence
         for step in self.steps:
-            if step not in record.finished_steps:
+            if step in record.finished_steps:
+                pass
+            elif self._is_gone(step):
+                self._take_entry(record, step)
+            else:
                 self._run_step(record, plan, step)
             from_first_rank(
                 remove_resume_points, self.work_dir / f'step_{step:02d}')
@@ -162,6 +172,19 @@ class ContinualRunner:
         _load(runner, content['state_dict'], checkpoint)
         return self._score(runner, stamp.step)
 
+    def _find_start(self, record: Record, plan: Plan) -> Start | None:
+        """What stands for the first steps, if they are not finished yet."""
+        given = self.cfg.get('start_from')
+        last = record.steps[-1] if record.steps else dict(step=-1)
+        until = (last.get('start_from') or {}).get('until', 0)
+        if not given or 0 not in self.steps or last['step'] >= until and \
+                record.steps:
+            return None
+        source = copy.deepcopy(
+            plan.configs[self.steps[-1]].test_dataloader.dataset)
+        names = DATASETS.build(source).metainfo['classes']
+        return Start(given, names, self.scenario)
+
     def _score(self, runner: Runner, step: int) -> dict:
         entry = self.problem.entry(runner, self.scenario, step)
         parameters = sum(p.numel() for p in runner.model.parameters())
@@ -186,6 +209,7 @@ class ContinualRunner:
             self_paced=plan.choices.get(step + 1),
             consolidation=context.entry.get('consolidation'),
             replay=_replayed(runner),
+            start_from=context.entry.get('start_from'),
             curves=loss_curves(runner.message_hub, runner.iter))
         if self.cfg.get('accept'):
             entry['accepted'] = judge([*record.steps, entry],
@@ -195,34 +219,53 @@ class ContinualRunner:
             scores={k: v for k, v in entry.items() if k != 'curves'})
         entry['cost'] = dict(
             wall_time=time.monotonic() - begin, peak_memory=peak_memory())
-        steps = [*record.steps, entry]
-        record.add_step(
-            entry, dict(self.problem.summary(steps), **_memory_used(steps)))
-        from_first_rank(record.write, self.work_dir)
+        self._add(record, entry)
         say(step_report(record, step))
         runner.release()
         del runner, context
         free_memory()
 
+    def _add(self, record: Record, entry: dict) -> None:
+        """Write a step into the record: now it is finished."""
+        steps = [*record.steps, entry]
+        record.add_step(
+            entry, dict(self.problem.summary(steps), **_memory_used(steps)))
+        from_first_rank(record.write, self.work_dir)
+
+    def _is_gone(self, step: int) -> bool:
+        """Whether only the scores are left of a step of ``start_from``."""
+        return self.start is not None and step < self.start.step and \
+            isinstance(self.start.earlier[step], dict)
+
+    def _take_entry(self, record: Record, step: int) -> None:
+        """Take the entry of a step whose weights are gone as it is."""
+        entry = dict(self.start.earlier[step], start_from=dict(
+            file=self.start.model.path, until=self.start.step))
+        self._add(record, entry)
+        say(f'{step_line(record, step)} (by its run, whose weights are gone)')
+
     def _train(self, runner: Runner, step: int) -> dict | None:
-        """Train a step, or take step 0 from ``start_from``.
+        """Train a step, or take it from ``start_from``.
 
         Returns:
             dict: Branches that the next step goes on with, if it does.
         """
-        network, path = unwrap(runner.model), self.cfg.get('start_from')
-        if step > 0 or not path:
+        network, start = unwrap(runner.model), self.start
+        if start is None or step > start.step:
             runner.train()
             return network.carried_branches()
-        content = load_step(path)
-        check_start(content['stamp'], self.scenario, path)
-        _load(runner, content['state_dict'], path)
+        trained = start.weights_of(step)
+        network.to_plain()
+        trained.load(network, start.names[step])
+        runner.context.entry['start_from'] = dict(
+            file=trained.path, until=start.step)
         # what a method measures at the end of a step, it measures here
         runner.call_hook('after_train')
-        if network.carries and 'branches' not in content:
-            warn(f'start_from={path} was trained without branches to go on '
-                 "with (rc.init='carry'), so step 1 starts merged.")
-        return content.get('branches') if network.carries else None
+        if network.carries and trained.branches is None:
+            warn(f'start_from={trained.path} was trained without branches to '
+                 f"go on with (rc.init='carry'), so step {step + 1} starts "
+                 'merged.')
+        return trained.branches if network.carries else None
 
     def _save(self, runner: Runner, step: int,
               branches: dict | None) -> str:

@@ -5,12 +5,17 @@ their names and shapes when a step is added, so a checkpoint of step t-1 loads
 into the classifier of step t without surgery.
 """
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from mmseg_spwc.errors import CheckpointError
+
+# what one growing layer keeps for each step
+_PART = re.compile(r'(.+)\.(?:convs|linears)\.(\d+)\.(weight|bias)')
 # where MMPretrain's heads keep their last layer: LinearClsHead,
 # StackedLinearClsHead, VisionTransformerClsHead
 PLACES = ('fc', 'fc.fc', 'layers.head')
@@ -24,6 +29,7 @@ class _Growing(nn.Module):
     """
 
     policies: tuple[str, ...] = ()
+    layers: str  # the attribute that holds one for each step
 
     def __init__(self, channels: Sequence[int]) -> None:
         super().__init__()
@@ -50,6 +56,7 @@ class GrowingClassifier(_Growing):
     """
 
     policies = ('default', 'background', 'balanced', 'share', 'index', 'zero')
+    layers = 'convs'
 
     def __init__(self,
                  in_channels: int,
@@ -136,6 +143,7 @@ class GrowingLinear(_Growing):
     """Classifies features by one linear layer a step."""
 
     policies = ('default', 'torch', 'zero', 'balanced')
+    layers = 'linears'
 
     def __init__(self, in_features: int, channels: Sequence[int]) -> None:
         super().__init__(channels)
@@ -246,3 +254,59 @@ def _check_share(policy: str, share: float | None) -> None:
             f'background, such as 0.05; got {policy!r} and {share!r}.')
     if share is not None and not 0 < share < 1:
         raise ValueError(f'share must lie between 0 and 1, got {share}.')
+
+
+def joined_state(state: Mapping,
+                 channels: Sequence[int] | None = None) -> dict:
+    """Join the layers of every growing classifier into a plain one.
+
+    ``channels`` are those to keep, in their new order; by default all.
+    """
+    parts, plain = {}, {}
+    for key, value in state.items():
+        match = _PART.fullmatch(key)
+        if match:
+            joined = f'{match[1]}.{match[3]}'
+            parts.setdefault(joined, {})[int(match[2])] = value
+        else:
+            plain[key] = value
+    for key, layers in parts.items():
+        whole = torch.cat([layers[i] for i in sorted(layers)])
+        plain[key] = whole if channels is None else \
+            whole[list(channels)].clone()
+    return plain
+
+
+def grown_state(state: Mapping, network: nn.Module,
+                order: Sequence[int | None], where: str) -> dict:
+    """Deal the rows of plain classifiers out to the layers of growing ones.
+
+    The reverse of :func:`joined_state`.
+
+    Args:
+        state (Mapping): Weights with plain classifiers.
+        network (nn.Module): A plain network with growing ones.
+        order (Sequence[int | None]): The row of every channel. None gives a
+            channel the mean of all rows: its logit is never the largest.
+        where (str): The file, for messages.
+    """
+    state = dict(state)
+    for name, layer in network.named_modules():
+        if not isinstance(layer, _Growing):
+            continue
+        sizes = [size for size in layer.channels if size]
+        for kind in ('weight', 'bias'):
+            rows = state.pop(f'{name}.{kind}', None)
+            if rows is None:
+                continue  # who loads the weights says that it is missing
+            known = sum(i is not None for i in order)
+            if len(rows) != known:
+                raise CheckpointError(
+                    f'{where} has {len(rows)} channels in {name}, but {known} '
+                    'classes: name one for each channel, in their order, by '
+                    'start_from=dict(checkpoint=..., classes=[...]).')
+            dealt = torch.stack([
+                rows.mean(0) if i is None else rows[i] for i in order])
+            for n, part in enumerate(dealt.split(sizes)):
+                state[f'{name}.{layer.layers}.{n}.{kind}'] = part
+    return state

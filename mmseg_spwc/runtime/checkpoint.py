@@ -6,6 +6,7 @@ backbone come from elsewhere.
 import contextlib
 import dataclasses
 import functools
+import json
 import os
 import pickle
 import zipfile
@@ -18,7 +19,7 @@ from packaging.version import Version
 from torch import Tensor, nn
 
 from mmseg_spwc.errors import CheckpointError
-from mmseg_spwc.scenario import Scenario
+from mmseg_spwc.scenario import Scenario, changed_facts
 from mmseg_spwc.terminal import warn
 from mmseg_spwc.utils.files import write_tensors
 
@@ -38,17 +39,19 @@ _HISTORIES = ('mmengine.logging.history_buffer.HistoryBuffer',
 
 @dataclasses.dataclass(frozen=True)
 class Stamp:
-    """What a step checkpoint says of itself."""
+    """What a step checkpoint says of itself; ``facts`` are of every step."""
     scenario_hash: str
     base_hash: str
     step: int
     channels: list
     method: str
+    facts: list = dataclasses.field(default_factory=list)
 
     @classmethod
     def of(cls, scenario: Scenario, step: int, method: str) -> 'Stamp':
         return cls(scenario.hash, scenario.base_hash, step,
-                   list(scenario.channels(step)), method)
+                   list(scenario.channels(step)), method,
+                   facts_of(scenario, step))
 
 
 def save_step(path: str | Path,
@@ -75,6 +78,33 @@ def save_step(path: str | Path,
     if branches is not None:
         content['branches'] = branches
     write_tensors(path, content)
+
+
+def facts_of(scenario: Scenario, step: int) -> list[dict]:
+    """What decides the steps up to one, as JSON would give it back."""
+    return json.loads(json.dumps(
+        [scenario.step_facts(s) for s in range(step + 1)]))
+
+
+def differences(before: list[dict], after: list[dict]) -> list[str]:
+    """Say field by field in what the first steps of two scenarios differ.
+
+    Args:
+        before (list[dict]): :func:`facts_of` the one.
+        after (list[dict]): Of the other, which may have more steps.
+    """
+    if len(before) > len(after):
+        return [f'it has {len(before)} steps, this one {len(after)}']
+    return [
+        f'{key} of step {step} is {_shown(old)} there, {_shown(new)} here'
+        for step, (a, b) in enumerate(zip(before, after, strict=False))
+        for key, (old, new) in changed_facts(a, b).items()
+    ]
+
+
+def _shown(value: object) -> str:
+    return ', '.join(map(str, value)) if isinstance(value, list) \
+        else repr(value)
 
 
 def load_step(path: str | Path) -> dict:
@@ -199,12 +229,18 @@ def load_weights(network: nn.Module, state: dict, path: str | Path) -> None:
 def check_fits(stamp: Stamp, scenario: Scenario, path: str | Path) -> None:
     """Check that a checkpoint is one of a scenario's steps.
 
-    Step 0 also fits scenarios that share its classes and setting.
+    It also fits scenarios that go on otherwise, or further, after its step.
     """
     shared = stamp.step == 0 and stamp.base_hash == scenario.base_hash
-    if stamp.scenario_hash != scenario.hash and not shared:
+    if shared or stamp.scenario_hash == scenario.hash:
+        return
+    last = scenario.num_steps - 1
+    found = differences(
+        stamp.facts, facts_of(scenario, min(stamp.step, last)))
+    if found or not stamp.facts:
         raise CheckpointError(
-            f'{path} belongs to another scenario than the config: use the '
+            f'{path} belongs to another scenario than the config'
+            f'{" (" + "; ".join(found[:3]) + ")" if found else ""}: use the '
             'config, --scenario and --setting that it was trained with.')
     if stamp.step not in range(scenario.num_steps) or \
             stamp.channels != list(scenario.channels(int(stamp.step))):
@@ -212,18 +248,6 @@ def check_fits(stamp: Stamp, scenario: Scenario, path: str | Path) -> None:
             f'{path} says that it is of step {stamp.step} with '
             f'{stamp.channels} channels, which the scenario does not have: '
             'use the file as it was written.')
-
-
-def check_start(stamp: Stamp, scenario: Scenario, path: str) -> None:
-    """Check that a checkpoint can stand for step 0 of a scenario."""
-    if stamp.step != 0:
-        raise CheckpointError(
-            f'start_from={path} is the result of step {stamp.step}; only a '
-            'finished step 0 can be shared between methods.')
-    if stamp.base_hash != scenario.base_hash:
-        raise CheckpointError(
-            f'start_from={path} was trained on other base classes or another '
-            'setting than this scenario; train its step 0 first.')
 
 
 @contextlib.contextmanager
@@ -273,17 +297,18 @@ _load_any = CheckpointLoader.load_checkpoint
 CheckpointLoader.load_checkpoint = staticmethod(_load_plain)
 
 
-def load_plain(source: str) -> dict:
+def load_plain(source: str, device: str = 'cpu') -> dict:
     """Read weights of somebody else's.
 
     Args:
         source (str): A file, a URL, or a name such as
             ``torchvision://resnet18``.
+        device (str): Where to. Defaults to 'cpu'.
 
     Returns:
         dict: A state dict, or a checkpoint that holds one.
     """
-    return CheckpointLoader.load_checkpoint(source, 'cpu')
+    return CheckpointLoader.load_checkpoint(source, device)
 
 
 def fitting_weights(network: nn.Module, path: str) -> dict:

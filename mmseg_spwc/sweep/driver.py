@@ -4,7 +4,7 @@ import os
 import pprint
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mmengine.config import Config
@@ -231,8 +231,11 @@ def make_job(cfg: Config, folder: Path, sweep: Sweep) -> dict:
     """
     folder = folder.absolute()
     cfg.work_dir = str(folder)
-    if cfg.get('start_from'):
-        cfg.start_from = os.path.abspath(cfg.start_from)
+    given = cfg.get('start_from')
+    if isinstance(given, Mapping):
+        given.checkpoint = os.path.abspath(given.checkpoint)
+    elif given:
+        cfg.start_from = os.path.abspath(given)
     write_config(cfg, folder / 'config.py')
     processes = max(int(sweep.gpus), 1)
     command = [str(MIM / 'tools' / 'train.py'), str(folder / 'config.py'),

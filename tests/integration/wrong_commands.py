@@ -98,7 +98,7 @@ COMMANDS = [Row(*row) for row in (
      'already holds a run. Continue it with --resume, or choose'),
     ('score with another scenario', tool(
         'test', DIGITS, '{run}/step_01/final.pth', '--cfg-options',
-        'scenario.name=3'), 'another scenario .*: use the config'),
+        'randomness.seed=7'), 'another scenario .*: use the config'),
     ('score a checkpoint that is not there', tool('test', DEMO, 'none.pth'),
      'no checkpoint at none.pth'),
     ('score without a checkpoint', tool('test', DEMO), 'required: checkpoint'),

@@ -104,15 +104,17 @@ def spoil_weights(write):
 CHECKPOINTS = [Row(*row) for row in (
     ('start from nothing', start(lambda case, path: None),
      'start_from is .*start.pth, but there is no such file: give'),
-    ('start from half a file', start(half), 'is broken or holds code. Use'),
+    ('start from half a file', start(half),
+     'cannot be read as plain tensors: it is damaged, or'),
     ('start from foreign weights', start(foreign),
-     'not the checkpoint of a finished step: use'),
-    ('start from a malicious file', start(evil), 'holds code. Use'),
+     'does not name the classes of its channels: say start_from=dict'),
+    ('start from a malicious file', start(evil), 'may run code. If you trust'),
     ('start from another version', start(without_stamp),
      'no stamp .*: use the release'),
-    ('start from step 1', start(other_step), 'result of step 1; only'),
-    ('start from other base classes', start(good, **{'randomness.seed': 7}),
-     'trained on other base classes .*; train its step 0'),
+    ('start from step 1 without its run', start(other_step),
+     'nothing beside it tells what was known after step 0 .*: leave it in'),
+    ('start from other domains', start(good, **{'randomness.seed': 7}),
+     'other domains .seed of step 0 is 42 there, 7 here.*: use the scen'),
     ('start from another network', start(good, **{
         'model.backbone.hidden': (8, 24)}),
      'weights of another network .*size mismatch.*: use the config'),
@@ -129,7 +131,7 @@ CHECKPOINTS = [Row(*row) for row in (
      'no checkpoint at'),
     ('test a malicious file', tested(evil), 'holds code. Use'),
     ('test with another scenario', tested(other_step, **{
-        'scenario.name': '3'}), 'another scenario .*: use the config'),
+        'randomness.seed': 7}), 'another scenario .*: use the config'),
     ('test another network', tested(good, **{
         'model.backbone.hidden': (8, 24)}),
      'weights of another network .*: use the config'),

@@ -136,7 +136,13 @@ class FeatureReplayHook(Hook):
 
     def after_train(self, runner) -> None:
         student = unwrap(runner.model)
-        step = context_of(runner).step
+        context = context_of(runner)
+        step = context.step
+        if step > 0 and context.entry.get('start_from'):
+            raise ConfigError(
+                'Features of old classes are carried on while a step is '
+                f'trained, so step {step} cannot be taken from start_from: '
+                'start from a step 0.')
         training = student.training
         student.eval()
         with seeded(runner.seed or 0, step):
