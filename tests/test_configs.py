@@ -30,7 +30,8 @@ FOLDERS = {
     'finetune-memory': 'finetune', 'mib-augm': 'mib'
 }
 # on VOC and shapes alone
-NEWER = {'dft': 'dft', 'mib-ewf': 'ewf', 'plop-ewf': 'ewf', 'rcil-ewf': 'ewf'}
+NEWER = {'dft': 'dft', 'mib-ewf': 'ewf', 'plop-ewf': 'ewf', 'rcil-ewf': 'ewf',
+         'reminder': 'reminder'}
 R101 = 'deeplabv3-r101-d16'
 VOC, ADE = 'voc12aug-512x512', 'ade20k-512x512'
 CITIES = 'cityscapes-domain-512x512'

@@ -20,7 +20,7 @@ SPWC = ('Self-paced Weight Consolidation for Continual Learning',
         '2307.10845')
 EWC = ('Overcoming catastrophic forgetting in neural networks', '1612.00796')
 LWF = ('Learning without Forgetting', '1606.09282')
-# by folder below configs/: name, and title and arXiv id of the paper
+# by folder below configs/: name, and title and arXiv id (if any) of the paper
 METHODS = {
     'alife': ('ALIFE', 'ALIFE: Adaptive Logit Regularizer and Feature Replay '
               'for Incremental Semantic Segmentation', '2210.06816'),
@@ -42,6 +42,8 @@ METHODS = {
             'Semantic Segmentation', '2002.00718'),
     'plop': ('PLOP', 'PLOP: Learning without Forgetting for Continual '
              'Semantic Segmentation', '2011.11390'),
+    'reminder': ('REMINDER', 'Class Similarity Weighted Knowledge '
+                 'Distillation for Continual Semantic Segmentation', None),
     'rcil': ('RCIL', 'Representation Compensation Networks for Continual '
              'Semantic Segmentation', '2203.05402'),
     'si': ('SI', 'Continual Learning Through Synaptic Intelligence',
@@ -126,8 +128,9 @@ def metafile(folder: str, measured: dict) -> dict:
     collection = {'Name': name, 'License': 'Apache-2.0'}
     if paper:
         title, number = paper
-        collection['Paper'] = {
-            'Title': title, 'URL': f'https://arxiv.org/abs/{number}'}
+        collection['Paper'] = {'Title': title}
+        if number:
+            collection['Paper']['URL'] = f'https://arxiv.org/abs/{number}'
     if (ROOT / 'configs' / folder / 'README.md').exists():
         collection['README'] = f'configs/{folder}/README.md'
     models = []

@@ -209,7 +209,7 @@ def collect(student: nn.Module, loader: DataLoader, classes: Sequence[int],
     :func:`~mmseg_spwc.models.feature_replay.region_means`.
     """
     found = {c: [] for c in classes}
-    for inputs, labels in _prepared(student, once_through(loader)):
+    for inputs, labels in prepared(student, once_through(loader)):
         means = region_means(
             decoder_map(student, inputs), labels, classes, min_region)
         for label, features in means.items():
@@ -303,10 +303,10 @@ def _epoch(student: nn.Module, loader: DataLoader, epoch: int) -> Iterator:
     """One epoch of the training loader, whose sampler may be endless."""
     loader.sampler.set_epoch(epoch)
     batches = (b for b, _ in zip(loader, range(len(loader)), strict=False))
-    return _prepared(student, batches)
+    return prepared(student, batches)
 
 
-def _prepared(student: nn.Module, batches: Iterable) -> Iterator:
+def prepared(student: nn.Module, batches: Iterable) -> Iterator:
     """Images (B, 3, H, W) and labels (B, H, W) of batches."""
     for batch in batches:
         batch = student.data_preprocessor(batch, training=True)

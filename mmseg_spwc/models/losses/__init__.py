@@ -1,4 +1,5 @@
 """Losses of continual segmentation and classification."""
+from .class_similarity import ClassSimilarityLoss
 from .cross_entropy import (
     ClassBCELoss,
     PixelCrossEntropyLoss,
@@ -17,7 +18,8 @@ from .features import FeatureMSELoss, LocalPODLoss, PooledCubeLoss
 
 __all__ = [
     'AdaptiveLogitLoss', 'AlifeDistillationLoss', 'BCEDistillationLoss',
-    'ClassBCELoss', 'DistillationLoss', 'FeatureMSELoss',
+    'ClassBCELoss', 'ClassSimilarityLoss', 'DistillationLoss',
+    'FeatureMSELoss',
     'HeadDistillationLoss', 'LocalPODLoss', 'PixelCrossEntropyLoss',
     'PooledCubeLoss', 'TaskCrossEntropyLoss', 'UnbiasedCrossEntropyLoss',
     'UnbiasedDistillationLoss'
