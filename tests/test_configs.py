@@ -31,7 +31,7 @@ FOLDERS = {
 }
 # on VOC and shapes alone
 NEWER = {'dft': 'dft', 'mib-ewf': 'ewf', 'plop-ewf': 'ewf', 'rcil-ewf': 'ewf',
-         'reminder': 'reminder'}
+         'reminder': 'reminder', 'lgkd': 'lgkd', 'mib-lgkd': 'lgkd'}
 R101 = 'deeplabv3-r101-d16'
 VOC, ADE = 'voc12aug-512x512', 'ade20k-512x512'
 CITIES = 'cityscapes-domain-512x512'
@@ -252,6 +252,23 @@ def test_published_factors_of_alife(method, data, name, expected):
              for i in range(len(expected))]
     assert [(s.model.losses.ali.loss_weight, s.model.losses.kd.loss_weight,
              s.train_cfg.max_epochs) for s in steps] == expected
+
+
+@pytest.mark.parametrize('name, prev, novel', [
+    ('19-1', 5, .5), ('15-5', 5, 1), ('15-1', 1, 0), ('10-1', 10, 2)])
+@pytest.mark.parametrize('method', ['lgkd', 'mib-lgkd'])
+def test_published_factors_of_lgkd(method, name, prev, novel):
+    loss = step_of(path_of(method, VOC), 1, name).model.losses.lgkd
+    assert (loss.prev, loss.novel) == (prev, novel)
+
+
+def test_published_weight_of_ewf_on_mib():
+    for name in ('15-1', '10-1', '19-1'):
+        out = step_of(path_of('mib-ewf', VOC), 1, name)
+        assert out.model.losses.kd.loss_weight == 10
+        assert out.model.frozen == 'old_rows'
+    assert step_of(path_of('plop-ewf', VOC), 1, '10-1').train_cfg.max_epochs \
+        == 30
 
 
 @pytest.mark.parametrize('data, name, cube, pod', [

@@ -7,10 +7,10 @@ from mmengine.dataset import DefaultSampler
 from mmengine.dist import all_reduce, broadcast, get_rank, get_world_size
 from mmengine.logging import print_log
 from torch import Tensor, nn
-from torch.nn import functional
 from torch.utils.data import DataLoader
 
 from mmseg_spwc.consolidation import Importance, ImportanceSum
+from mmseg_spwc.models.losses.base import shrink
 from mmseg_spwc.terminal import track
 from mmseg_spwc.utils.options import is_positive
 from mmseg_spwc.utils.random_state import seeded
@@ -90,7 +90,8 @@ class StepData:
                 with torch.no_grad():
                     outputs = self.forward(self.model, inputs[:1])
                 sizes[inputs.shape] = outputs.shape[2:]
-            yield inputs, shrink(labels, sizes[inputs.shape])
+            size = sizes[inputs.shape]
+            yield inputs, shrink(labels, size) if size else labels
 
     def forward(self, model: nn.Module, inputs: Tensor) -> Tensor:
         """Logits: (B, C) of a classifier, small (B, C, h, w) of a
@@ -142,11 +143,3 @@ def once_through(loader: DataLoader) -> DataLoader:
         collate_fn=loader.collate_fn,
         pin_memory=loader.pin_memory,
         worker_init_fn=loader.worker_init_fn)
-
-
-def shrink(labels: Tensor, size: Sequence[int]) -> Tensor:
-    """Resize a map of labels to its nearest values; keep other labels."""
-    if not size:
-        return labels
-    maps = labels[:, None].float()  # (B, 1, H, W)
-    return functional.interpolate(maps, tuple(size))[:, 0].long()

@@ -42,7 +42,8 @@ class SegmentorQuantities(TypedDict, total=False):
     stages: Sequence[Tensor]  # what the heads read, (B, C_l, h_l, w_l) each
     old_logits: OfTeacher[Tensor]  # at label size, (B, C_old, H, W)
     old_features: OfTeacher[Maps]
-    labels: Tensor  # channels, pseudo labels included, (B, H, W)
+    given: Tensor  # channels, as the dataset labels them, (B, H, W)
+    labels: Tensor  # the same, pseudo labels included
     # channels that the labels of each image name, (B, C), bool; None where
     # nothing is replayed and they are this step's
     named: Tensor | None

@@ -6,7 +6,6 @@ import torch
 from mmseg.models import EncoderDecoder
 from mmseg.models.utils import resize
 from torch import Tensor, nn
-from torch.nn import functional
 
 from mmseg_spwc.labels import NOT_COUNTED, VOID
 from mmseg_spwc.registry import MODELS
@@ -14,6 +13,7 @@ from mmseg_spwc.utils.options import check_options
 
 from .given import is_background, named_channels
 from .growing import grow_head
+from .losses.base import shrink
 from .pseudo_label import PseudoLabeller
 from .quantities import Maps, SegmentorQuantities
 from .student import Student
@@ -182,6 +182,7 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
             stages=outputs.stages,
             old_logits=old.logits,
             old_features=old.features,
+            given=given,
             labels=labels,
             named=named,
             pixel_weight=self._weigh(given, old, factor, named),
@@ -262,8 +263,9 @@ def random_batch(num_old: int, num_new: int) -> tuple:
     return SegmentorQuantities(
         logits=logits, features=Maps((*maps, logits)), stages=maps[:1],
         old_logits=old_logits,
-        old_features=Maps((noise(4), noise(4), old_logits)), labels=labels,
-        named=None, pixel_weight=None, old_weight=None, num_new=num_new,
+        old_features=Maps((noise(4), noise(4), old_logits)), given=labels,
+        labels=labels, named=None, pixel_weight=None, old_weight=None,
+        num_new=num_new,
         num_old=num_old), rows
 
 
@@ -287,7 +289,7 @@ def pixel_accuracy(logits: Tensor, labels: Tensor) -> Tensor:
     An arg-max at label size would cost as much as a stage of a small network,
     every iteration, for numbers that are only logged.
     """
-    labels = _shrink(labels, logits)
+    labels = shrink(labels, logits.shape[2:])
     counted = labels != VOID
     hits = (logits.argmax(1) == labels) & counted
     return 100 * hits.sum() / counted.sum().clamp(min=1)
@@ -299,12 +301,7 @@ def background_kept(logits: Tensor, old_logits: Tensor,
 
     Pixels of a new class do not count. Logits are small, (B, C, h, w).
     """
-    was = (old_logits.argmax(1) == 0) & (_shrink(labels, logits) == 0)
+    labels = shrink(labels, logits.shape[2:])
+    was = (old_logits.argmax(1) == 0) & (labels == 0)
     kept = was & (logits.argmax(1) == 0)
     return 100 * kept.sum() / was.sum().clamp(min=1)
-
-
-def _shrink(labels: Tensor, logits: Tensor) -> Tensor:
-    """Labels (B, H, W) at the size of small logits, the nearest of each."""
-    return functional.interpolate(
-        labels[:, None].float(), logits.shape[2:])[:, 0]

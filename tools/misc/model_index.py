@@ -33,6 +33,7 @@ METHODS = {
     'ilt': ('ILT', 'Incremental Learning Techniques for Semantic '
             'Segmentation', '1907.13372'),
     'joint': ('Joint', ),
+    'lgkd': ('LGKD', ),
     'lwf': ('LwF', *LWF),
     'lwf_mc': ('LwF-MC', 'iCaRL: Incremental Classifier and Representation '
                'Learning', '1611.07725'),

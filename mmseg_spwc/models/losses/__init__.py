@@ -12,6 +12,7 @@ from .distillation import (
     BCEDistillationLoss,
     DistillationLoss,
     HeadDistillationLoss,
+    LabelGuidedLoss,
     UnbiasedDistillationLoss,
 )
 from .features import FeatureMSELoss, LocalPODLoss, PooledCubeLoss
@@ -19,8 +20,8 @@ from .features import FeatureMSELoss, LocalPODLoss, PooledCubeLoss
 __all__ = [
     'AdaptiveLogitLoss', 'AlifeDistillationLoss', 'BCEDistillationLoss',
     'ClassBCELoss', 'ClassSimilarityLoss', 'DistillationLoss',
-    'FeatureMSELoss',
-    'HeadDistillationLoss', 'LocalPODLoss', 'PixelCrossEntropyLoss',
-    'PooledCubeLoss', 'TaskCrossEntropyLoss', 'UnbiasedCrossEntropyLoss',
+    'FeatureMSELoss', 'HeadDistillationLoss', 'LabelGuidedLoss',
+    'LocalPODLoss', 'PixelCrossEntropyLoss', 'PooledCubeLoss',
+    'TaskCrossEntropyLoss', 'UnbiasedCrossEntropyLoss',
     'UnbiasedDistillationLoss'
 ]

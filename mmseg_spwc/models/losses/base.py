@@ -1,8 +1,9 @@
 """What losses share: their factor, their precision, checks and means."""
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mmseg_spwc.labels import VOID
@@ -85,6 +86,12 @@ def check_old_logits(logits: Tensor, old_logits: Tensor) -> None:
             'expected logits (B, C_cur, H, W) and old logits (B, C_old, H, W) '
             f'with C_old <= C_cur, got {tuple(logits.shape)} and '
             f'{tuple(old_logits.shape)}')
+
+
+def shrink(values: Tensor, size: Sequence[int]) -> Tensor:
+    """Bring values of pixels (B, H, W) to a size (h, w), the nearest each."""
+    small = F.interpolate(values[:, None].float(), tuple(size))[:, 0]
+    return small.to(values.dtype)
 
 
 def mean_over_pixels(loss: Tensor,

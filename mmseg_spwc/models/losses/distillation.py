@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mmseg_spwc.labels import VOID
 from mmseg_spwc.registry import MODELS
 
 from .base import (
@@ -19,6 +20,7 @@ from .base import (
     mean_over_pixels,
     mean_where,
     positive_temperature,
+    shrink,
 )
 
 
@@ -139,6 +141,49 @@ class AdaptiveLogitLoss(Loss):
         expected = (target * logits[:, :old_logits.shape[1]]).sum(dim=1)
         return self.loss_weight * mean_where(
             logits.logsumexp(dim=1) - expected, labels == 0)
+
+
+@MODELS.register_module()
+class LabelGuidedLoss(Loss):
+    r"""Label-guided distillation of LGKD, on the logits at their own size.
+
+    What the old model's softmax :math:`q` gives the background goes to the
+    new class y that a pixel is labelled with: its loss is
+    :math:`-q_0 \log p_y - \sum_{1 \le c < C_{old}} q_c \log p_c`, with
+    :math:`p` over all classes; with any other label y is 0. It is summed over
+    classes and averaged over the labelled pixels. Labels are those of the
+    dataset, without pseudo labels.
+
+    Args:
+        prev (float): Factor of pixels without a new class. Defaults to 10.
+        novel (float): Factor of pixels of a new class. Defaults to 2.
+    """
+
+    def __init__(self, prev: float = 10., novel: float = 2.,
+                 **kwargs) -> None:
+        super().__init__(**kwargs)
+        self.prev = prev
+        self.novel = novel
+
+    @full_precision
+    def forward(self, features: Sequence[Tensor],
+                old_features: Sequence[Tensor], given: Tensor,
+                old_weight: Tensor | None = None) -> Tensor:
+        logits, old_logits = features[-1], old_features[-1]
+        check_old_logits(logits, old_logits)
+        num_old = old_logits.shape[1]
+        labels = shrink(given, logits.shape[2:]).long()
+        valid = labels != VOID
+        new = valid & (labels >= num_old)
+        target = old_logits.detach().softmax(dim=1)
+        log_p = logits.log_softmax(dim=1)
+        own = log_p.gather(1, labels.where(new, 0)[:, None])[:, 0]
+        loss = -target[:, 0] * own - (
+            target[:, 1:] * log_p[:, 1:num_old]).sum(dim=1)
+        factor = torch.where(new, self.novel, self.prev)
+        if old_weight is not None:
+            factor = factor * shrink(old_weight, logits.shape[2:])
+        return self.loss_weight * mean_where(loss * factor, valid)
 
 
 @MODELS.register_module()
