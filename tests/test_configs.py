@@ -32,6 +32,7 @@ FOLDERS = {
 # on VOC and shapes alone
 NEWER = {'dft': 'dft', 'mib-ewf': 'ewf', 'plop-ewf': 'ewf', 'rcil-ewf': 'ewf',
          'reminder': 'reminder', 'lgkd': 'lgkd', 'mib-lgkd': 'lgkd'}
+TRANSFORMERS = re.compile('segformer|upernet-swin')
 R101 = 'deeplabv3-r101-d16'
 VOC, ADE = 'voc12aug-512x512', 'ade20k-512x512'
 CITIES = 'cityscapes-domain-512x512'
@@ -77,7 +78,7 @@ def known(kind: str, name: str) -> bool:
 
 def on_meta(leaf: str, step: int):
     # mmseg's transformers read numbers out of tensors while being built
-    with torch.device('cpu' if 'segformer' in leaf else 'meta'):
+    with torch.device('cpu' if TRANSFORMERS.search(leaf) else 'meta'):
         return MODELS.build(step_of(leaf, step).model)
 
 
@@ -157,11 +158,12 @@ def check_step(leaf, step, name):
 
 
 def representatives() -> list:
-    """One leaf for every method and model."""
+    """One leaf for every method and model; of transformers, one of each."""
     found = {}
     for leaf in LEAVES:
         method, model = Path(leaf).stem.split('_')[:2]
         model = 'r18' if model.startswith('shapes') else model
+        method = None if TRANSFORMERS.match(model) else method
         found.setdefault((method, model), leaf)
     return list(found.values())
 

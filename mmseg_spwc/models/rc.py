@@ -146,7 +146,12 @@ def matched_groups(module: nn.Module,
         match, str) else match
     groups = _find_groups(module, accept)
     if not groups:
-        raise ValueError(f'no convolution with a batch norm matches {match!r}')
+        known = [c for convs, _ in _find_groups(module, None) for c in convs]
+        raise ValueError(
+            f'no convolution with a batch norm matches {match!r}: let '
+            'rc.match fit some of those of this network, which are '
+            f'{", ".join(known[:8]) or "none"}'
+            f'{", ..." if len(known) > 8 else ""}')
     for convs, norm in groups:
         channels = sum(module.get_submodule(c).out_channels for c in convs)
         layer = module.get_submodule(norm)
