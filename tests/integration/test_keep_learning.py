@@ -12,9 +12,12 @@ from mmengine.config import Config
 from test_load_from_run import of_mmseg
 
 from mmseg_spwc.apis.publish import publish
+from mmseg_spwc.config.start import settle_classes
 from mmseg_spwc.engine import ContinualRunner
+from mmseg_spwc.engine.start import Trained
 from mmseg_spwc.errors import CheckpointError, ConfigError
 from mmseg_spwc.record import Record, config_text
+from mmseg_spwc.registry import MODELS
 from mmseg_spwc.runtime.checkpoint import load_step
 
 SHORT = {'train_cfg.max_epochs': 1, 'schedule.later.train_cfg.max_epochs': 1}
@@ -278,3 +281,47 @@ def test_the_command_adds_steps(three, tmp_path):
     after = Record.read(run)
     assert after.finished_steps == [0, 1, 2, 3]
     assert after.steps[:2] == record.steps
+
+
+HEADS = dict(
+    segformer=dict(type='SegformerHead', in_channels=[8, 16],
+                   in_index=[0, 1], channels=8),
+    fcn=dict(type='FCNHead', in_channels=16, in_index=1, channels=8,
+             num_convs=1))
+
+
+@pytest.mark.parametrize('kind', HEADS)
+def test_other_networks_take_plain_weights(kind, tmp_path):
+    """They compute what the plain network does, in the order of our names."""
+    net = dict(
+        backbone=dict(type='MixVisionTransformer', embed_dims=8, num_stages=2,
+                      num_layers=[1, 1], num_heads=[1, 2],
+                      patch_sizes=[7, 3], strides=[4, 2], sr_ratios=[4, 2],
+                      out_indices=(0, 1)),
+        decode_head=dict(HEADS[kind], num_classes=3, norm_cfg=dict(type='BN'),
+                         loss_decode=dict(type='CrossEntropyLoss')),
+        test_cfg=dict(mode='whole'))
+    theirs = MODELS.build(dict(net, type='mmseg.EncoderDecoder'))
+    path = str(tmp_path / 'plain.pth')
+    torch.save(dict(state_dict=theirs.state_dict(), meta=dict(
+        CLASSES=('car', 'background', 'road'))), path)
+    ours = MODELS.build(dict(
+        net, type='mmseg_spwc.ContinualEncoderDecoder', channels=[3],
+        losses={}))
+    Trained.read(path).load(ours, ['background', 'road', 'car'])
+    image = torch.randn(1, 3, 32, 32)
+    with torch.no_grad():
+        wanted, found = (model.eval()(image, mode='tensor')
+                         for model in (theirs, ours))
+    torch.testing.assert_close(found, wanted[:, [1, 2, 0]])
+
+
+def test_a_scenario_takes_its_step_0_from_the_file(plain):
+    cfg = Config(dict(start_from=plain, scenario=dict(
+        steps=[dict(classes='start_from'), dict(classes=['ring'])])))
+    settle_classes(cfg)
+    assert cfg.scenario.steps[0].classes == [
+        'background', 'disc', 'square', 'triangle', 'star']
+    cfg = Config(dict(scenario=dict(steps=[dict(classes='start_from')])))
+    with pytest.raises(ConfigError, match='has no start_from: give'):
+        settle_classes(cfg)
