@@ -298,7 +298,6 @@ def _finish(out: Config) -> None:
     out.custom_hooks = [
         *(out.get('custom_hooks') or []),
         *(hook for hook in named.values() if hook),
-        dict(type='mmseg_spwc.ResumeStateHook'),
         dict(type='mmseg_spwc.DisplayHook'),
     ]
     add_guards(out)

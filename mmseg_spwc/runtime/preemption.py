@@ -12,8 +12,7 @@ from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.terminal import warn
 from mmseg_spwc.utils.distributed import anywhere
 
-from .resume_state import ResumeStateHook
-from .safe_checkpoint import SafeCheckpointHook
+from .checkpoint_hook import SafeCheckpointHook
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -124,9 +123,6 @@ class PreemptionHook(Hook):
     def _save(self, runner) -> str:
         stopped = (f'The run was stopped after iteration {runner.iter + 1} '
                    f'of {runner.max_iters}')
-        for hook in runner.hooks:
-            if isinstance(hook, ResumeStateHook):
-                hook.take_random_states()
         for hook in runner.hooks:
             if isinstance(hook, SafeCheckpointHook):
                 return f'{stopped} and saved to {hook.save_now(runner)}.'

@@ -1,26 +1,25 @@
 """Where a step that was interrupted goes on: its newest intact checkpoint."""
 import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
-from mmengine.runner import CheckpointLoader
+from mmengine.runner import EpochBasedTrainLoop
 
 from mmseg_spwc.errors import CheckpointError
+from mmseg_spwc.registry import LOOPS
 from mmseg_spwc.terminal import warn
 from mmseg_spwc.utils.distributed import from_first_rank
 from mmseg_spwc.utils.files import read_text
+from mmseg_spwc.utils.random_state import get_random_state, set_random_state
 
 from .checkpoint import check_sums
 
-SCHEME = 'mmseg_spwc_plain://'
 PATTERNS = ('epoch_*.pth', 'iter_*.pth')
 
 
 def check_plain(path: str | Path) -> dict:
-    """Read a checkpoint's structure, and nothing that could run code.
-
-    Args:
-        path (str | Path): A checkpoint that MMEngine wrote.
+    """Read the structure of a checkpoint of MMEngine, and run no code.
 
     Returns:
         dict: Its content, with tensors on the meta device.
@@ -28,23 +27,22 @@ def check_plain(path: str | Path) -> dict:
     Raises:
         CheckpointError: If it holds more than tensors, numbers and text.
     """
-    return _load(path, 'meta')
+    try:
+        content = torch.load(path, map_location='meta', weights_only=True)
+    except Exception as error:  # torch raises many kinds
+        raise CheckpointError(
+            f'{path} holds more than tensors, numbers and text, or is '
+            'damaged. A hook or scheduler of yours may store an object of '
+            'its own: let it store plain values, or, if you trust the file, '
+            'allow the class with torch.serialization.add_safe_globals '
+            f'({str(error).splitlines()[0]}).') from error
+    if not isinstance(content, dict) or 'iter' not in content.get('meta', {}):
+        raise CheckpointError(f'{path} is not a checkpoint of MMEngine.')
+    return content
 
 
 def check_intact(path: str | Path) -> dict:
-    """Check every byte of a checkpoint that ``torch.save`` wrote.
-
-    So a truncated or altered file is found before it is used.
-
-    Args:
-        path (str | Path): The file.
-
-    Returns:
-        dict: Its content, with tensors on the meta device.
-
-    Raises:
-        CheckpointError: If it is broken, or as in :func:`check_plain`.
-    """
+    """As :func:`check_plain`, and compare every byte with its checksum."""
     try:
         check_sums(path)
     except CheckpointError:
@@ -62,9 +60,9 @@ def find_resume_point(folder: str | Path) -> str | None:
         folder (str | Path): The step's work_dir.
 
     Returns:
-        str | None: What to give to MMEngine as ``load_from``, with a prefix
-        that makes it load without running code; None if there is nothing to
-        go on from. Broken files are left where they are, with a warning.
+        str | None: What to give to MMEngine as ``load_from``; None if there
+        is nothing to go on from. Broken files are left where they are, with a
+        warning.
     """
     return from_first_rank(_newest, Path(folder))
 
@@ -91,7 +89,7 @@ def _newest(folder: Path) -> str | None:
     if best is None and found:
         warn(f'No checkpoint in {folder} is intact: the step starts '
              'from its beginning.')
-    return best and f'{SCHEME}{best}'
+    return best and str(best)
 
 
 def _candidates(folder: Path) -> list[Path]:
@@ -104,27 +102,34 @@ def _candidates(folder: Path) -> list[Path]:
                   for path in place.glob(pattern) if path.is_file())
 
 
-def _load(path: str | Path, device) -> dict:
-    try:
-        content = torch.load(path, map_location=device, weights_only=True)
-    except Exception as error:  # torch raises many kinds
-        raise CheckpointError(
-            f'{path} holds more than tensors, numbers and text, or is '
-            'damaged. A hook or scheduler of yours may store an object of '
-            'its own: let it store plain values, or, if you trust the file, '
-            'allow the class with torch.serialization.add_safe_globals '
-            f'({str(error).splitlines()[0]}).') from error
-    if not isinstance(content, dict) or 'iter' not in content.get('meta', {}):
-        raise CheckpointError(f'{path} is not a checkpoint of MMEngine.')
-    return content
+@LOOPS.register_module()
+class ResumableEpochLoop(EpochBasedTrainLoop):
+    """``EpochBasedTrainLoop`` that skips what an epoch has already seen.
 
-
-# the name without its first ten letters is what MMEngine logs
-@CheckpointLoader.register_scheme(prefixes=SCHEME, force=True)
-def load_from_plain_file(filename: str, map_location) -> dict:
-    """Load for MMEngine's ``Runner.resume``, without running any code.
-
-    MMEngine leaves ``weights_only`` to torch, whose default depends on its
-    version and on an environment variable.
+    MMEngine's loop always starts at the first batch of an epoch, so a
+    checkpoint inside an epoch is of no use to it. Here the batches before
+    ``runner.iter`` are drawn and dropped. As every sample is seeded by its
+    own index and epoch, and the random states are put back afterwards, the
+    rest of the epoch is bit for bit what it would have been.
     """
-    return _load(filename.removeprefix(SCHEME), map_location)
+
+    def run_epoch(self) -> None:
+        """Iterate over what is left of one epoch."""
+        self.runner.call_hook('before_train_epoch')
+        self.runner.model.train()
+        done = self._iter - self._epoch * len(self.dataloader)
+        for idx, data_batch in enumerate(self._batches(done), start=done):
+            self.run_iter(idx, data_batch)
+        self.runner.call_hook('after_train_epoch')
+        self._epoch += 1
+
+    def _batches(self, done: int) -> Iterator[dict]:
+        # A new iterator draws a seed for its workers. A resumed run makes one
+        # where an uninterrupted one may go on with its old one, so that
+        # drawing must not count.
+        state = get_random_state()
+        batches = iter(self.dataloader)
+        for _ in range(done):
+            next(batches)
+        set_random_state(state)
+        return batches

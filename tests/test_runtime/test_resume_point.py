@@ -19,12 +19,11 @@ from mmseg_spwc.errors import (
     StorageError,
     user_errors,
 )
-from mmseg_spwc.runtime.checkpoint import Stamp, save_step
+from mmseg_spwc.runtime.checkpoint import Stamp, load_plain, save_step
 from mmseg_spwc.runtime.resume_point import (
-    SCHEME,
     check_intact,
+    check_plain,
     find_resume_point,
-    load_from_plain_file,
 )
 
 
@@ -60,7 +59,7 @@ def test_a_flipped_bit_is_found_or_harmless(good, tmp_path_factory, data):
     path.write_bytes(broken)
     try:
         check_intact(path)
-        loaded = load_from_plain_file(f'{SCHEME}{path}', 'cpu')
+        loaded = load_plain(str(path))
     except CheckpointError:
         return
     assert same(loaded, content())  # a time stamp or padding of the archive
@@ -106,12 +105,12 @@ def test_the_newest_intact_one_is_chosen(tmp_path, warnings):
     for number in (2, 9, 10):
         torch.save(content(number), tmp_path / f'epoch_{number}.pth')
     torch.save(content(11), tmp_path / 'iter_11.pth')
-    assert find_resume_point(tmp_path) == f'{SCHEME}{tmp_path}/iter_11.pth'
+    assert find_resume_point(tmp_path) == f'{tmp_path}/iter_11.pth'
     assert warnings == []
     for name, before in (('iter_11', 'epoch_10'), ('epoch_10', 'epoch_9')):
         damage(tmp_path / f'{name}.pth')
         chosen = find_resume_point(tmp_path)
-        assert chosen == f'{SCHEME}{tmp_path}/{before}.pth'
+        assert chosen == f'{tmp_path}/{before}.pth'
         assert [w for w in warnings if name in w[1]]
     for path in tmp_path.glob('*.pth'):
         path.write_bytes(b'')
@@ -146,7 +145,9 @@ def test_no_code_in_a_checkpoint_is_run(tmp_path, monkeypatch, warnings):
     monkeypatch.setenv('TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD', '1')
     assert find_resume_point(tmp_path) is None
     with pytest.raises(CheckpointError, match='add_safe_globals'):
-        load_from_plain_file(f'{SCHEME}{path}', 'cpu')
+        check_plain(path)
+    with pytest.raises(CheckpointError, match='may run code'):
+        load_plain(str(path))
     path.write_bytes(pickle.dumps(Bomb(mark)))  # not even an archive
     assert find_resume_point(tmp_path) is None
     assert not mark.exists()
@@ -247,3 +248,20 @@ def test_the_kernel_refuses_a_large_file(tmp_path):
     child.join(60)
     assert code.value == errno.EFBIG and errno.EFBIG in NO_ROOM
     assert os.listdir(tmp_path) == []
+
+
+def test_random_states_are_those_of_the_checkpoint(tmp_path):
+    """Also where ``save_begin`` moves it away from multiples of interval."""
+    options = dict(loop='iteration', interval=4, save_begin=2)
+
+    def fail(runner):
+        raise InterruptedError
+
+    whole = toy_runner(tmp_path / 'whole', **options)
+    whole.train()
+    with pytest.raises(InterruptedError):
+        toy_runner(tmp_path / 'cut', hooks=[At(8, fail)], **options).train()
+    assert find_resume_point(tmp_path / 'cut').endswith('iter_6.pth')
+    again = toy_runner(tmp_path / 'cut', **options)
+    again.train()
+    assert torch.equal(weights(whole), weights(again))

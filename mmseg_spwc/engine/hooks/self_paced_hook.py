@@ -18,6 +18,7 @@ from mmseg_spwc.selfpaced import (
 )
 from mmseg_spwc.utils.distributed import unwrap
 from mmseg_spwc.utils.options import is_positive
+from mmseg_spwc.utils.random_state import generators_kept
 
 from ..context import StepContext, context_of
 
@@ -86,7 +87,8 @@ class SelfPacedHook(Hook):
 
     def _renew(self, runner) -> None:
         """Score the model in training, as the end of a step does."""
-        metrics = runner.val_loop.run()
+        with generators_kept():
+            metrics = runner.val_loop.run()
         runner.model.train()
         context = context_of(runner)
         kpi = problem_of(context.scenario).kpi(

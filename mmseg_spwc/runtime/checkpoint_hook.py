@@ -1,18 +1,30 @@
-"""Checkpoints inside a step that survive kills and full disks."""
-from collections.abc import Iterable
+"""Checkpoints inside a step: whole or not there, and exact to resume from."""
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from mmengine.dist import broadcast_object_list, is_main_process
+import numpy as np
+import torch
+from mmengine.dist import (
+    all_gather_object,
+    broadcast_object_list,
+    get_rank,
+    get_world_size,
+    is_main_process,
+)
 from mmengine.fileio import LocalBackend, register_backend
 from mmengine.hooks import CheckpointHook
+from mmengine.logging import HistoryBuffer
 
 from mmseg_spwc.errors import NO_ROOM, CheckpointError, StorageError
 from mmseg_spwc.registry import HOOKS
+from mmseg_spwc.terminal import warn
 from mmseg_spwc.utils.files import atomic_path, write_text
+from mmseg_spwc.utils.random_state import get_random_state, set_random_state
 
 from .resume_point import check_plain
 
 ATOMIC = 'mmseg_spwc_atomic'
+KEY = 'mmseg_spwc_random_states'
 
 
 class AtomicBackend(LocalBackend):
@@ -32,12 +44,16 @@ register_backend(ATOMIC, AtomicBackend, force=True)
 
 @HOOKS.register_module()
 class SafeCheckpointHook(CheckpointHook):
-    """A ``CheckpointHook`` that never leaves a step without a checkpoint.
+    """A ``CheckpointHook`` from whose files a run goes on bit for bit.
 
-    A checkpoint appears under its name only when it is complete, and older
-    ones are removed only after that; MMEngine does it the other way round.
-    What was written is looked at once: a checkpoint that holds more than
-    tensors, numbers and text is refused here, not when it is needed.
+    - A checkpoint appears under its name only when it is complete, and older
+      ones are removed only after that; MMEngine does it the other way round.
+    - It holds the random states of all processes, which MMEngine does not
+      keep, and they are restored just before training goes on. Validation
+      moves no random state either.
+    - It holds nothing that could run code: the histories of the message hub
+      are stored as tensors, and what was written is looked at once, so that
+      an object is refused here, not when the file is needed.
 
     Args:
         backend_args (dict, optional): As in ``CheckpointHook``. Defaults to
@@ -48,6 +64,9 @@ class SafeCheckpointHook(CheckpointHook):
     def __init__(self, *args, backend_args: dict | None = None,
                  **kwargs) -> None:
         self._local = backend_args is None
+        self._current: list = []
+        self._loaded: list = []
+        self._before_val: dict = {}
         super().__init__(
             *args, backend_args=backend_args or dict(backend=ATOMIC), **kwargs)
 
@@ -65,6 +84,37 @@ class SafeCheckpointHook(CheckpointHook):
         else:
             self._save_checkpoint(runner)
         return self.last_ckpt
+
+    def before_train(self, runner) -> None:
+        super().before_train(runner)
+        if not self._loaded:
+            return
+        if len(self._loaded) == get_world_size():
+            set_random_state(self._loaded[get_rank()])
+        else:
+            warn(
+                f'The checkpoint was written by {len(self._loaded)} '
+                f'processes, now there are {get_world_size()}: random '
+                'numbers go on from the seed, not from where they were.')
+
+    def before_val(self, runner) -> None:
+        self._before_val = get_random_state()
+
+    def after_val(self, runner) -> None:
+        set_random_state(self._before_val)
+
+    def before_save_checkpoint(self, runner, checkpoint: dict) -> None:
+        checkpoint['message_hub'] = _plain(checkpoint['message_hub'])
+        checkpoint[KEY] = self._current
+
+    def after_load_checkpoint(self, runner, checkpoint: dict) -> None:
+        self._loaded = checkpoint.get(KEY, [])
+        scalars = checkpoint.get('message_hub', {}).get('log_scalars', {})
+        for name, value in scalars.items():
+            if isinstance(value, Mapping):
+                scalars[name] = HistoryBuffer(
+                    value['log'].tolist(), value['count'].tolist(),
+                    value['max_length'])
 
     def _save_checkpoint_with_step(self, runner, step: int,
                                    meta: dict) -> None:
@@ -100,6 +150,8 @@ class SafeCheckpointHook(CheckpointHook):
                     self.file_backend.remove(path)
 
     def _write(self, runner, name: str, meta: dict) -> None:
+        """Write a checkpoint; every rank must call it."""
+        self._current = all_gather_object(get_random_state())
         self.last_ckpt = self.file_backend.join_path(self.out_dir, name)
         runner.message_hub.update_info('last_ckpt', self.last_ckpt)
         box = [None]
@@ -127,3 +179,26 @@ class SafeCheckpointHook(CheckpointHook):
         broadcast_object_list(box)  # so that no process waits for another
         if box[0] is not None:
             raise box[0]
+
+
+def _plain(value):
+    """Turn the message hub's state into tensors, numbers and text."""
+    if isinstance(value, HistoryBuffer):
+        log, count = value.data
+        return dict(
+            log=torch.as_tensor(np.asarray(log, dtype=np.float64)),
+            count=torch.as_tensor(np.asarray(count, dtype=np.int64)),
+            max_length=value.max_length)
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return torch.as_tensor(value)
+    if value is None or isinstance(value, (str, int, float, torch.Tensor)):
+        return value
+    raise TypeError(
+        f'The message hub holds a value of type {type(value).__name__}, '
+        'which cannot be stored safely: put numbers, text or tensors into it.')
