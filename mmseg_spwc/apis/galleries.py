@@ -71,15 +71,17 @@ def choose_images(dataset: ContinualSegDataset, count: int) -> list[str]:
     One after the other, the image with the most classes that none before
     has shown; the first of the list where several have as many.
     """
-    left = [dataset.names[i] for i in dataset.positions]
+    classes = {name: dataset.classes_of(i)
+               for i, name in enumerate(dataset.names)}
+    left = list(classes)
     chosen, shown = [], set()
     while left and len(chosen) < count:
-        best = max(left, key=lambda name: len(dataset.index[name] - shown))
-        if not dataset.index[best] - shown and shown:
+        best = max(left, key=lambda name: len(classes[name] - shown))
+        if not classes[best] - shown and shown:
             shown = set()  # every class was shown: begin anew
             continue
         chosen.append(best)
-        shown |= dataset.index[best]
+        shown |= classes[best]
         left.remove(best)
     return chosen
 
@@ -87,7 +89,7 @@ def choose_images(dataset: ContinualSegDataset, count: int) -> list[str]:
 def segment(loaded: StepModel, dataset: ContinualSegDataset,
             name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """RGB image (H, W, 3), true and predicted channels (H, W)."""
-    sample = dataset[dataset.positions.index(dataset.names.index(name))]
+    sample = dataset[dataset.names.index(name)]
     truth = sample['data_samples'].gt_sem_seg.data[0].numpy()
     return (loaded.displayed(sample['inputs']), truth,
             _predicted(loaded, sample))

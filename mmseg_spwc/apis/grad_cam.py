@@ -99,9 +99,8 @@ def samples_of(loaded: StepModel, dataset: Dataset, unit: Unit) -> list[int]:
     if is_classifier(loaded):
         return torch.nonzero(dataset.tasks == unit.index).flatten().tolist()
     seen = dataset.scenario.seen_classes(loaded.step)
-    raw = dataset.scenario.raw_labels([seen[unit.index]])
-    return [i for i, place in enumerate(dataset.positions)
-            if raw & set(dataset.index[dataset.names[place]])]
+    return [i for i in range(len(dataset))
+            if seen[unit.index] in dataset.classes_of(i)]
 
 
 def activation(network: nn.Module, layer: nn.Module, inputs: Tensor,

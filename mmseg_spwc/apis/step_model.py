@@ -17,7 +17,7 @@ from torch.utils.data import Dataset
 
 from mmseg_spwc.config.keys import check_keys
 from mmseg_spwc.config.step import scenario_of, step_config
-from mmseg_spwc.datasets.continual_seg import find_key
+from mmseg_spwc.datasets.labelled_images import find_key
 from mmseg_spwc.errors import (
     CheckpointError,
     ConfigError,
@@ -120,7 +120,9 @@ def load_run(run: Run) -> tuple[StepModel, Dataset]:
     with input_errors(run.folder):
         source = cfg.test_dataloader.dataset
         root = cfg.get('data_root') or find_key(source, 'data_root')
-        away = root and not Path(root).exists()
+        scenario, last = scenario_of(cfg), run.record.finished_steps[-1]
+        away = None in scenario.sources('test', last) and root and \
+            not Path(root).exists()
     if away:
         raise ConfigError(f'its data are not at {root}')
     if not is_trusted(run):
@@ -130,8 +132,9 @@ def load_run(run: Run) -> tuple[StepModel, Dataset]:
     loaded = load_run_step(
         run, run.inside(run.record.steps[-1]['checkpoint']), cfg)
     source = loaded.cfg.test_dataloader.dataset
-    for part in parts_of(source.dataset):
-        part.pop('generate', None)
+    for config in (source.dataset, *source.get('own', ())):
+        for part in parts_of(config) if config else ():
+            part.pop('generate', None)
     return loaded, DATASETS.build(source)
 
 

@@ -23,14 +23,14 @@ from mmseg_spwc.utils.distributed import from_first_rank
 from mmseg_spwc.utils.files import read_text, write_text
 from mmseg_spwc.utils.own import cache_folder
 
-VERSION = 3
+VERSION = 4
 MOST = 2**16  # values that a mask can have
 TURNED = range(5, 9)  # Exif orientations of images that lie on their side
 
 
 def load_class_index(infos: list, root: str,
                      cache_dir: str | None = None) -> dict:
-    """Return the label values (without 255) in every image of a dataset.
+    """Return the label values in every image of a dataset.
 
     Scans all masks once, on the main process only, and keeps the result. What
     cannot be read, is not a mask or does not fit its image is an error, and
@@ -110,7 +110,7 @@ def _values_of_mask(task: tuple) -> list:
     values = np.flatnonzero(np.bincount(mask.ravel(), minlength=256))
     if reduce_zero_label:
         values = values[(values != 0) & (values != VOID)] - 1
-    return [int(v) for v in values if v != VOID]
+    return [int(v) for v in values]
 
 
 def _check_size(image: str, mask: str, shape: tuple) -> None:

@@ -1,5 +1,5 @@
 """One step of a classification scenario, cut out of any dataset."""
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -8,6 +8,7 @@ from torch.utils.data import Dataset
 
 from mmseg_spwc.registry import DATASETS, TRANSFORMS
 from mmseg_spwc.scenario import (
+    UNLEARNT,
     build_scenario,
     check_task_data,
     choose_images,
@@ -36,6 +37,8 @@ class ContinualClsDataset(Dataset):
         dataset (dict): Config of an image source, of an mmpretrain dataset,
             or of a ``ConcatDataset`` of either. Domains that are no
             permutations need one dataset for each step.
+        own (Sequence[dict | None]): The same of each step with data of its
+            own, by step. Defaults to none.
         scenario (dict): See :func:`mmseg_spwc.scenario.build_scenario`.
         step (int): The step, from 0.
         role (str): ``'train'``: the step's images less the held-out ones;
@@ -62,37 +65,70 @@ class ContinualClsDataset(Dataset):
                  cumulative: bool = False,
                  seed: int = 0,
                  augment: Sequence[dict] = (),
-                 replay: dict | None = None) -> None:
+                 replay: dict | None = None,
+                 own: Sequence[dict | None] = ()) -> None:
         self.replay = replay_of(replay, role, cumulative)
         self.scenario = build_scenario(scenario)
-        steps = self.scenario.steps_of(role, step, cumulative)
+        self.sources = self.scenario.sources(
+            role, step, cumulative or self.replay is not None)
         self.step = step
         self.seed = seed
-        self.whole_batches = is_source(dataset)
-        if augment and not self.whole_batches:
+        config = self._config(dataset, own)
+        self.whole_batches = bool(self.sources) and is_source(config)
+        if augment and self.sources and not self.whole_batches:
             raise ValueError(
                 'augment works on images in memory: put the augmentation '
                 "into the dataset's pipeline, or wrap it in "
                 'mmseg_spwc.InMemoryImages.')
         load = load_source if self.whole_batches else SampleSource
-        self.source = load(dataset)
+        self.source = load(config)
         self.augment = [TRANSFORMS.build(dict(t)) for t in augment]
-        self._select(role, steps, heldout or {})
+        self._select(role, cumulative, heldout or {})
         self.pixels = self._pixel_orders()
         self.levels = None
         if self.scenario.noise or self.scenario.rotation:
             self.levels = RisingLevels(self.scenario, role == 'test')
 
-    def _select(self, role: str, steps: range, heldout: Mapping) -> None:
+    def _config(self, dataset: dict | None,
+                own: Sequence[dict | None]) -> dict:
+        """All datasets that play the role, in a row."""
+        self.source_of_part = []
+        if not self.scenario.data:
+            return dataset
+        configs = []
+        for source in self.sources:
+            config = dataset if source is None else own[source]
+            parts = config.get('datasets') or [config]
+            configs += parts
+            self.source_of_part += [source] * len(parts)
+        if len({is_source(config) for config in configs}) > 1:
+            raise ValueError(
+                'Some steps have their images in memory, others are read '
+                'image by image: wrap these in mmseg_spwc.InMemoryImages.')
+        return dict(type='ConcatDataset', datasets=configs)
+
+    def _select(self, role: str, cumulative: bool, heldout: Mapping) -> None:
         labels = np.asarray(self.source.labels)
         parts = np.asarray(self.source.parts)
-        check_task_data(labels, parts, self.scenario)
+        ids = self._ids(labels, parts)
         images, self.split_facts = choose_images(
             labels, parts, role, {'seed': self.scenario.seed, **heldout})
+
+        def of(sources: Iterable) -> np.ndarray:
+            if not self.scenario.data:
+                return images
+            wanted = [i for i, s in enumerate(self.source_of_part)
+                      if s in sources]
+            return images[np.isin(parts[images], wanted)]
+
         self.memory = [] if self.replay is None else replayed_samples(
-            labels, parts, images, self.scenario, self.step, self.replay)
-        images, tasks = select_samples(labels, parts, images, self.scenario,
-                                       steps)
+            ids, parts, lambda t: of([self.scenario.source_of(t)]),
+            self.scenario, self.step, self.replay)
+        own = self.scenario.sources(role, self.step, cumulative)
+        images = of(own)
+        images, tasks = select_samples(
+            ids, parts, images, self.scenario,
+            self._tasks(role, own, ids[images]))
         self.new = len(images)
         if self.memory:
             places = [int(s.name.partition('/')[2]) for s in self.memory]
@@ -103,7 +139,38 @@ class ContinualClsDataset(Dataset):
         ])
         self.image_ids = torch.from_numpy(images)
         self.tasks = torch.from_numpy(tasks)
-        self.channels = torch.from_numpy(tables[tasks, labels[images]])
+        self.channels = torch.from_numpy(tables[tasks, ids[images]])
+
+    def _ids(self, labels: np.ndarray, parts: np.ndarray) -> np.ndarray:
+        """The class id of every image, -1 where no step learns it."""
+        if not self.scenario.data:
+            check_task_data(labels, parts, self.scenario)
+            return labels
+        ids = np.full_like(labels, UNLEARNT)
+        for part, source in enumerate(self.source_of_part):
+            known = self.scenario.label_map(source, self.source.names[part])
+            if not set(known.ids.values()) - {UNLEARNT}:
+                raise ValueError(
+                    f'The data of step {self.scenario.first_step_of(source)} '
+                    'do not say which label is '
+                    f'{", ".join(self.scenario.names)}: give labels, such as '
+                    'labels=dict(NAME=0).')
+            for value, class_id in known.ids.items():
+                ids[(parts == part) & (labels == value)] = class_id
+        return ids
+
+    def _tasks(self, role: str, sources: Mapping,
+               ids: np.ndarray) -> list[int]:
+        """Tasks of the samples: those of the data, and old ones in them."""
+        tasks = {t for steps in sources.values() for t in steps}
+        old = role != 'train' or any(
+            source is not None and self.scenario.data[source].old == 'labelled'
+            for source in sources)
+        if self.scenario.data and old:
+            shown = set(ids.tolist())
+            tasks |= {t for t in range(self.step + 1)
+                      if shown & {*self.scenario.steps[t]}}
+        return sorted(tasks)
 
     def replay_facts(self) -> dict:
         """What the record tells of the replayed samples; of files not in
@@ -124,7 +191,14 @@ class ContinualClsDataset(Dataset):
     def metainfo(self) -> dict:
         """The source's meta information with the channels' names."""
         info = dict(self.source.metainfo)
-        info['classes'] = self.scenario.class_names(info['classes'], self.step)
+        names = info.get('classes') or ()
+        if self.scenario.data:
+            own = next((i for i, s in enumerate(self.source_of_part)
+                        if s is None), None)
+            first = self.scenario.num_classes - len(self.scenario.names)
+            names = map(str, range(first)) if own is None else \
+                self.source.names[own]
+        info['classes'] = self.scenario.class_names(tuple(names), self.step)
         return info
 
     def __len__(self) -> int:

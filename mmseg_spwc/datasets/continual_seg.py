@@ -1,29 +1,26 @@
-"""One step of a scenario, cut out of any mmseg dataset."""
+"""One step of a scenario, cut out of any mmseg datasets."""
 import colorsys
-import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from mmengine.dataset import Compose
-from mmseg.structures import SegDataSample
 from torch.utils.data import Dataset
 
-from mmseg_spwc.errors import WHERE, naming_files
+from mmseg_spwc.errors import naming_files
 from mmseg_spwc.registry import DATASETS
-from mmseg_spwc.scenario import (
-    Scenario,
-    build_scenario,
-    hold_out,
-    select_heldout,
-    select_test,
-    select_train,
-)
+from mmseg_spwc.scenario import Scenario, build_scenario
 from mmseg_spwc.terminal import warn
 from mmseg_spwc.utils.random_state import generators_kept, seed_generators
 
-from .class_index import load_class_index
 from .decoded import DecodedImages, decoded_gigabytes
+from .labelled_images import (
+    LabelledImages,
+    insert_label_map,
+    known_meta,
+    pipeline_of,
+)
 from .replayed import (
     labelled_channels,
     replay_facts,
@@ -31,9 +28,42 @@ from .replayed import (
     replayed_images,
 )
 
-NO_IMAGE = ('The dataset {} holds no image. Check data_root, ann_file and '
-            'img_suffix.')
-NO_DATA = '{} is missing. Put the dataset into {}, ' + WHERE
+
+@dataclass
+class Part:
+    """Images of one dataset that are read, and labelled, in one way."""
+    images: LabelledImages
+    names: list[str]
+    positions: list[int]
+    pipeline: Compose
+    facts: dict  # meta information of each of its samples
+    decoded: DecodedImages | None = None
+
+    @classmethod
+    def of(cls, images: LabelledImages, names: Container[str],
+           table: Sequence[int], facts: dict) -> 'Part':
+        """The named images, with the channels of a label table."""
+        found = {n: i for i, n in enumerate(images.index) if n in names}
+        pipeline = insert_label_map(pipeline_of(images.config), table)
+        return cls(images, list(found), list(found.values()),
+                   Compose(pipeline), facts)
+
+    def info(self, place: int) -> dict:
+        return self.images.dataset.get_data_info(self.positions[place])
+
+    def name(self, place: int) -> str:
+        return self.images.prefix + self.names[place]
+
+    def classes(self, place: int) -> frozenset[int]:
+        """Class ids that an image shows, background included."""
+        return self.images.labels.classes(
+            self.images.index[self.names[place]])
+
+    def keep_decoded(self, room: float) -> None:
+        """Let the pipeline begin after the masks are loaded and mapped."""
+        transforms = self.pipeline.transforms
+        self.decoded = DecodedImages(len(self.names), room, transforms[:3])
+        self.pipeline = Compose(transforms[3:])
 
 
 @DATASETS.register_module()
@@ -48,6 +78,8 @@ class ContinualSegDataset(Dataset):
     Args:
         dataset (dict): Config of an mmseg dataset or of a ``ConcatDataset``
             of them. Its pipeline is used.
+        own (Sequence[dict | None]): The same of each step with data of its
+            own, by step. Defaults to none.
         scenario (dict): See :func:`mmseg_spwc.scenario.build_scenario`.
         step (int): The step, from 0.
         role (str): ``'train'``; ``'heldout'``, the slice of the training
@@ -67,7 +99,7 @@ class ContinualSegDataset(Dataset):
     """
 
     def __init__(self,
-                 dataset: dict,
+                 dataset: dict | None,
                  scenario: dict,
                  step: int,
                  role: str = 'train',
@@ -76,41 +108,66 @@ class ContinualSegDataset(Dataset):
                  seed: int = 0,
                  cache_dir: str | None = None,
                  keep_decoded: float = 0.,
-                 replay: dict | None = None) -> None:
+                 replay: dict | None = None,
+                 own: Sequence[dict | None] = ()) -> None:
         self.replay = replay_of(replay, role, cumulative)
         self.scenario = build_scenario(scenario)
         self.step = step
         self.seed = seed
-        self.source = build_source(dataset)
-        self.index = index_of(self.source, dataset, self.scenario, cache_dir)
-        self.names = list(self.index)
-        chosen = choose(self.index, self.scenario, step, role, heldout,
-                        cumulative)
-        self.positions = [
-            i for i, name in enumerate(self.names) if name in chosen
-        ]
-        self.new = len(self.positions)
+        self.config = dataset
+        images = {
+            source: LabelledImages(dataset if source is None else own[source],
+                                   self.scenario, source, cache_dir)
+            for source in self.scenario.sources(
+                role, step, cumulative or self.replay is not None)
+        }
         self.memory = [] if self.replay is None else replayed_images(
-            self.index, self.scenario, step, heldout, self.replay)
-        place = {name: i for i, name in enumerate(self.names)}
-        self.positions += [place[sample.name] for sample in self.memory]
-        self.pipeline = Compose(insert_label_map(
-            pipeline_of(dataset),
-            label_table(self.scenario, step, role, cumulative),
-            self._replayed_tables()))
-        self.decoded = None
+            images.values(), self.scenario, step, heldout, self.replay)
+        self.parts = [
+            self._part(images[source], images[source].choose(
+                step, role, heldout, cumulative), role, cumulative)
+            for source in self.scenario.sources(role, step, cumulative)
+        ]
+        # which part an index belongs to, and its place there
+        self.samples = [(part, place) for part in self.parts
+                        for place in range(len(part.names))]
+        self.new = len(self.samples)
+        self._remember(images)
         if keep_decoded:
             self._keep_decoded(keep_decoded)
 
-    def _replayed_tables(self) -> dict[int, list]:
-        """The label table of the replayed images of every earlier step."""
-        def table(step: int) -> list:
-            if self.replay.labels == 'stored':
-                return label_table(self.scenario, step, 'train', False)
-            return label_table(self.scenario, self.step, 'train',
-                               self.replay.labels == 'seen')
+    def _part(self, images: LabelledImages, names: Container[str], role: str,
+              cumulative: bool) -> Part:
+        facts = {}
+        if self.scenario.data:  # the metric has to know it
+            facts = dict(
+                test_set=self.scenario.first_step_of(images.source),
+                unlabelled=self.scenario.unlabelled(self.step, images.labels))
+        if self.memory:
+            facts.update(self._labelled(self.step, 'current'))
+        return Part.of(images, names,
+                       images.table(self.step, role, cumulative), facts)
 
-        return {s: table(s) for s in {sample.step for sample in self.memory}}
+    def _labelled(self, step: int, labels: str) -> dict:
+        """Which step a sample is of, and which channels its labels name."""
+        return dict(image_step=step, labelled=labelled_channels(
+            self.scenario, self.step, labels, step))
+
+    def _remember(self, images: Mapping[int | None, LabelledImages]) -> None:
+        """Let the memory follow the step's own samples."""
+        places = {}
+        for step in sorted({sample.step for sample in self.memory}):
+            source, labels = images[self.scenario.source_of(step)], \
+                self.replay.labels
+            names = {sample.name.removeprefix(source.prefix)
+                     for sample in self.memory if sample.step == step}
+            table = source.table(step, 'train') if labels == 'stored' else \
+                source.table(self.step, 'train', labels == 'seen')
+            part = Part.of(source, names, table, self._labelled(step, labels))
+            self.parts.append(part)
+            places.update({(step, part.name(i)): (part, i)
+                           for i in range(len(part.names))})
+        self.samples += [places[s.step, s.name] for s in self.memory]
 
     def replay_facts(self) -> dict:
         """What the record tells of the replayed images; they count as
@@ -121,10 +178,8 @@ class ContinualSegDataset(Dataset):
         return replay_facts(self.replay, self.memory, self.new, size)
 
     def _keep_decoded(self, room: float) -> None:
-        """Let the pipeline begin after the masks are loaded and mapped."""
-        transforms = self.pipeline.transforms
-        self.decoded = DecodedImages(len(self), room, transforms[:3])
-        self.pipeline = Compose(transforms[3:])
+        for part in self.parts:
+            part.keep_decoded(room * len(part.names) / max(len(self), 1))
         paths = [self.get_data_info(i)['img_path'] for i in range(len(self))]
         needed = decoded_gigabytes(paths)
         if needed is not None and needed > room:
@@ -136,23 +191,27 @@ class ContinualSegDataset(Dataset):
     @property
     def metainfo(self) -> dict:
         """The source's meta information with the channels' names."""
-        info = dict(self.source.metainfo)
-        info['classes'] = self.scenario.class_names(info['classes'], self.step)
-        if info.get('palette') is not None:
-            first = self.scenario.has_background and len(
-                self.source.metainfo['classes']) == self.scenario.num_classes
-            info['palette'] = self.scenario.palette(
-                _own_colours(self.source.metainfo, first), self.step)
-        return info
+        shared = next((p.images.dataset.metainfo for p in self.parts
+                       if p.images.source is None), None)
+        return channel_meta(self.scenario, self.step,
+                            shared or known_meta(self.config))
+
+    @property
+    def names(self) -> list[str]:
+        """Name of every sample's image, each once."""
+        return [part.name(place) for part, place in self.samples]
+
+    def classes_of(self, index: int) -> frozenset[int]:
+        """Class ids that an image shows, background included."""
+        part, place = self.samples[index]
+        return part.classes(place)
 
     def get_data_info(self, index: int) -> dict:
-        info = self.source.get_data_info(self.positions[index])
-        if index >= self.new:
-            info['image_step'] = self.memory[index - self.new].step
-        return info
+        part, place = self.samples[index]
+        return part.info(place)
 
     def __len__(self) -> int:
-        return len(self.positions)
+        return len(self.samples)
 
     def __getitem__(self, key: int | Sequence) -> dict:
         """Return a sample by its index, or by ``(index, epoch)``."""
@@ -165,135 +224,61 @@ class ContinualSegDataset(Dataset):
 
     def _sample(self, key: int | Sequence) -> dict:
         index, epoch = key if isinstance(key, Sequence) else (key, 0)
-        info = self.get_data_info(index)
+        part, place = self.samples[index]
+        info = part.info(place)
         with naming_files(dict(info)):
-            if self.decoded is not None:
-                info = self.decoded.load(index, info)
+            if part.decoded is not None:
+                info = part.decoded.load(place, info)
             seed_generators(self.seed, epoch, index)
-            data = self.pipeline(info)
-        if self.memory:
-            self._tell_labelled(index, data['data_samples'])
-        return data
-
-    def _tell_labelled(self, index: int, sample: SegDataSample) -> None:
-        """Say which step a sample is of, and which channels its labels name.
-        """
-        step, labels = self.step, 'current'
-        if index >= self.new:
-            step = self.memory[index - self.new].step
-            labels = self.replay.labels
-        sample.set_metainfo(dict(image_step=step, labelled=labelled_channels(
-            self.scenario, self.step, labels, step)))
+            sample = part.pipeline(info)
+        if part.facts:
+            sample['data_samples'].set_metainfo(part.facts)
+        return sample
 
 
-def build_source(config: dict):
-    """Build the dataset that a step is cut out of.
+def channel_meta(scenario: Scenario, step: int, meta: dict) -> dict:
+    """Meta information with the names and colours of a step's channels.
 
-    Raises:
-        FileNotFoundError: If files are missing; says which, and where they
-            are looked for.
-        ValueError: If it is empty.
+    Args:
+        scenario (Scenario): What is learnt when.
+        step (int): The step.
+        meta (dict): That of the config's dataset, as far as it is known.
     """
-    try:
-        return DATASETS.build(config)
-    except (AssertionError, FileNotFoundError) as error:
-        # mmseg asserts that the list of images exists
-        if isinstance(error, AssertionError) and 'ann_file' in str(error):
-            missing = str(error).rpartition(' ')[2]
-        elif getattr(error, 'filename', None):
-            missing = error.filename
-        else:  # the dataset has said what is missing
-            raise
-        root = find_key(config, 'data_root') or 'its folder'
-        raise FileNotFoundError(NO_DATA.format(missing, root)) from error
-    except ValueError as error:
-        if 'at least one array' not in str(error):  # MMEngine's, if empty
-            raise
-        raise ValueError(NO_IMAGE.format(config.get('type'))) from error
-
-
-def index_of(source, config: dict, scenario: Scenario,
-             cache_dir: str | None) -> dict:
-    """Return the class index of a built dataset.
-
-    Raises:
-        ValueError: If there is no image, or a mask holds a value that is not
-            a label of the scenario.
-    """
-    infos = [source.get_data_info(i) for i in range(len(source))]
-    if not infos:
-        raise ValueError(NO_IMAGE.format(config.get('type')))
-    if infos[0].get('label_map'):
-        raise ValueError(
-            'The dataset restricts its classes by metainfo. Give the class '
-            'order in the scenario (steps=[[...], ...]) instead.')
-    index = load_class_index(infos, find_key(config, 'data_root'), cache_dir)
-    for name, values in index.items():
-        scenario.check_labels(values, name)
-    return index
-
-
-def choose(index: dict, scenario: Scenario, step: int, role: str,
-           heldout: dict | None, cumulative: bool) -> set:
-    """Return the names of the images that play ``role`` at ``step``."""
-    steps = scenario.steps_of(role, step, cumulative)
-    if role == 'test':
-        return set(select_test(index, scenario, step))
-    held = hold_out(index, scenario, **heldout) if heldout else frozenset()
-    if role == 'heldout':
-        return set(select_heldout(held, index, scenario, step))
-    return {n for t in steps for n in select_train(index, scenario, t, held)}
-
-
-def label_table(scenario: Scenario, step: int, role: str,
-                cumulative: bool) -> list:
-    """Return the 256 channels of the raw label values."""
-    if role != 'train':
-        return scenario.test_table(step).tolist()
-    if cumulative:
-        scenario = dataclasses.replace(scenario, setting='sequential')
-    return scenario.train_table(step).tolist()
-
-
-def insert_label_map(pipeline: list, table: list,
-                     by_step: Mapping[int, list] | None = None) -> list:
-    """Insert ``MapLabels`` after the transform that loads the masks."""
-    loaders = [
-        i for i, t in enumerate(pipeline)
-        if str(t['type']).rpartition('.')[2] == 'LoadAnnotations'
-    ]
-    if not loaders:
-        raise ValueError('The pipeline has no LoadAnnotations; a step needs '
-                         'the masks to map their labels.')
-    where = loaders[-1] + 1
-    step = dict(type='mmseg_spwc.MapLabels', table=table, by_step=by_step)
-    return [*pipeline[:where], step, *pipeline[where:]]
-
-
-def pipeline_of(config: dict) -> list:
-    """Return the one pipeline of a dataset config or of its parts."""
-    parts = config.get('datasets', [config])
-    pipelines = [part.get('pipeline', []) for part in parts]
-    if any(p != pipelines[0] for p in pipelines):
-        raise ValueError('The datasets of a ConcatDataset have different '
-                         'pipelines; give them the same one.')
-    return list(pipelines[0])
-
-
-def find_key(config: dict, key: str) -> str:
-    """Return ``config[key]``, or that of the first nested dataset."""
-    parts = (config, *config.get('datasets', []))
-    return next((part[key] for part in parts if part.get(key)), '')
+    names = list(meta.get('classes') or ())
+    info = dict(meta, classes=scenario.class_names(names, step))
+    palette = meta.get('palette')
+    if palette is None and not scenario.names:
+        return info
+    first = scenario.num_classes - len(scenario.names)
+    if first > scenario.has_background:
+        palette = _own_colours(
+            meta, scenario.has_background and len(names) == first)
+    known = {} if _is_random(meta) else dict(
+        zip(names, palette or (), strict=False))
+    invented = _colours(scenario.num_classes)[first - 1:]
+    own = [known.get(name) or colour for name, colour in zip(
+        scenario.names, invented, strict=False)]
+    info['palette'] = scenario.palette(palette, step, own)
+    return info
 
 
 def _own_colours(info: dict, background: bool) -> list:
     """The palette; in place of mmseg's random one, colours that differ."""
-    count = len(info['classes'])
-    invented = np.random.RandomState(42).randint(0, 255, (count, 3)).tolist()
-    if list(info['palette']) != invented:
+    if not _is_random(info):
         return info['palette']
-    # hues at the golden angle, in turn dark, middle and light
+    count = len(info['classes'])
+    found = _colours(count)
+    return [[0, 0, 0], *found][:count] if background else found
+
+
+def _is_random(info: dict) -> bool:
+    count = len(info.get('classes') or ())
+    invented = np.random.RandomState(42).randint(0, 255, (count, 3)).tolist()
+    return list(info.get('palette') or ()) == invented
+
+
+def _colours(count: int) -> list:
+    """Hues at the golden angle, in turn dark, middle and light."""
     found = [colorsys.hls_to_rgb(.618034 * i % 1, (.35, .5, .7)[i % 3], .9)
              for i in range(count)]
-    found = [[round(255 * part) for part in colour] for colour in found]
-    return [[0, 0, 0], *found][:count] if background else found
+    return [[round(255 * part) for part in colour] for colour in found]

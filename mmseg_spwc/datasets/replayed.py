@@ -1,5 +1,5 @@
 """Which samples of earlier steps a step's dataset replays."""
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -7,10 +7,10 @@ from mmseg_spwc.memory import Replay, Sample
 from mmseg_spwc.scenario import (
     ClassificationScenario,
     SegmentationScenario,
-    hold_out,
     select_samples,
-    select_train,
 )
+
+from .labelled_images import LabelledImages
 
 
 def replay_of(options: Mapping | None, role: str,
@@ -25,36 +25,44 @@ def replay_of(options: Mapping | None, role: str,
     return Replay.of(options)
 
 
-def replayed_images(index: Mapping, scenario: SegmentationScenario, step: int,
+def replayed_images(sources: Iterable[LabelledImages],
+                    scenario: SegmentationScenario, step: int,
                     heldout: Mapping | None, replay: Replay) -> list[Sample]:
-    """Images to segment that a step replays.
+    """Images to segment that a step replays, of the datasets that are left.
 
     The classes of an image are the channels that the labels of its own step
     name, or its domain.
     """
-    held = hold_out(index, scenario, **heldout) if heldout else frozenset()
-    steps = []
-    for s in range(step):
-        table = scenario.train_table(s)
-        steps.append([
-            Sample(name, s, frozenset([s]) if scenario.kind == 'domain' else
-                   frozenset(table[sorted(index[name])].tolist()) - {0, 255})
-            for name in select_train(index, scenario, s, held)
-        ])
-    return replay.choose(steps, select_train(index, scenario, step, held))
+    steps: list = [[] for _ in range(step + 1)]
+    for images in sources:
+        held = images.held_out(heldout)
+        for s in range(step + 1):
+            if scenario.source_of(s) != images.source:
+                continue
+            table = np.array(images.table(s, 'train'))
+            steps[s] = [
+                Sample(images.prefix + name, s, frozenset([s])
+                       if scenario.kind == 'domain' else
+                       frozenset(table[sorted(images.index[name])].tolist())
+                       - {0, 255})
+                for name in images.trained(s, held)
+            ]
+    return replay.choose(steps[:step], [sample.name for sample in steps[step]])
 
 
 def replayed_samples(labels: np.ndarray, parts: np.ndarray,
-                     images: np.ndarray, scenario: ClassificationScenario,
-                     step: int, replay: Replay) -> list[Sample]:
+                     images: Callable[[int], np.ndarray],
+                     scenario: ClassificationScenario, step: int,
+                     replay: Replay) -> list[Sample]:
     """Images to classify that a step replays, named by step and place.
 
     The class of an image is its channel, or its domain. ``images`` are those
-    that may train.
+    that may train a step.
     """
     steps = []
     for s in range(step):
-        chosen, _ = select_samples(labels, parts, images, scenario, [s])
+        left = [s] if scenario.has_data(s, 'train') else []
+        chosen, _ = select_samples(labels, parts, images(s), scenario, left)
         units = np.full(len(chosen), s) if scenario.kind == 'domain' else \
             scenario.channel_table(s)[labels[chosen]]
         shown = {u: frozenset([u]) for u in np.unique(units).tolist()}

@@ -1,6 +1,5 @@
 """Transforms of the continual-segmentation literature."""
 import math
-from collections.abc import Mapping
 
 import cv2
 import numpy as np
@@ -25,21 +24,16 @@ class MapLabels(BaseTransform):
     Args:
         table (Sequence[int]): The channel of every raw label value, see
             :meth:`mmseg_spwc.scenario.SegmentationScenario.train_table`.
-        by_step (dict, optional): Tables for images with an ``image_step``,
-            which are replayed.
     """
 
-    def __init__(self, table, by_step: Mapping | None = None) -> None:
-        self.tables = {None: table, **(by_step or {})}
-        for step, values in self.tables.items():
-            self.tables[step] = np.asarray(values, dtype=np.uint8)
-            if self.tables[step].shape != (256, ):
-                raise ValueError('A label table has 256 entries, this one has '
-                                 f'shape {self.tables[step].shape}.')
+    def __init__(self, table) -> None:
+        self.table = np.asarray(table, dtype=np.uint8)
+        if self.table.shape != (256, ):
+            raise ValueError('A label table has 256 entries, this one has '
+                             f'shape {self.table.shape}.')
 
     def transform(self, results: dict) -> dict:
-        results['gt_seg_map'] = cv2.LUT(
-            results['gt_seg_map'], self.tables[results.get('image_step')])
+        results['gt_seg_map'] = cv2.LUT(results['gt_seg_map'], self.table)
         return results
 
 

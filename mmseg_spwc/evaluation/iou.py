@@ -20,8 +20,10 @@ class ContinualIoUMetric(BaseMetric):
     the samples that a distributed sampler adds as padding.
 
     All values are fractions. For a domain-incremental scenario the mean IoU
-    of the domains of every step is given as well. ``scenario`` and ``step``
-    come from the config of a step.
+    of the domains of every step is given as well, and for steps with data of
+    their own all of it for each test set apart. Where the masks of one do not
+    tell a class from background, background that is predicted as that class
+    is not counted. ``scenario`` and ``step`` come from the config of a step.
     """
 
     def __init__(self, scenario: dict, step: int, ignore_index: int = VOID,
@@ -36,8 +38,12 @@ class ContinualIoUMetric(BaseMetric):
         for sample in data_samples:
             prediction = sample['pred_sem_seg']['data'].squeeze(0)
             label = sample['gt_sem_seg']['data'].squeeze(0)
-            counts = count_areas(prediction, label.to(prediction.device),
-                                 self.num_classes, self.ignore_index)
+            label = label.to(prediction.device)
+            for channel in sample.get('unlabelled', ()):
+                unknown = (label == 0) & (prediction == channel)
+                label = label.masked_fill(unknown, self.ignore_index)
+            counts = count_areas(prediction, label, self.num_classes,
+                                 self.ignore_index)
             self.results.append((self._unit(sample), counts.cpu()))
 
     def compute_metrics(self, results: list) -> dict:
@@ -50,27 +56,30 @@ class ContinualIoUMetric(BaseMetric):
             mIoU=mean_of_known(iou),
             mAcc=mean_of_known(accuracy),
             aAcc=float(total[0].sum() / total[1].sum().clamp(min=1)),
-            **{f'IoU.{n}': v for n, v in zip(names, iou, strict=True)},
-            **self._by_step(results))
+            **{f'IoU.{n}': v for n, v in zip(names, iou, strict=True)})
+        for unit in sorted({unit for unit, _ in results if unit}):
+            metrics.update(self._apart(unit, sum(
+                counts for u, counts in results if u == unit)))
         return {key: float('nan') if value is None else value
                 for key, value in metrics.items()}
 
-    def _unit(self, sample: dict) -> int:
+    def _unit(self, sample: dict) -> str:
+        """What is scored apart, as the names of its metrics have it."""
         if self.scenario.kind != 'domain':
-            return 0
+            return f'set_{sample["test_set"]}' if 'test_set' in sample else ''
         domain = domain_of(sample['img_path'], self.scenario)
-        return next(step for step, domains in enumerate(self.scenario.steps)
+        step = next(step for step, domains in enumerate(self.scenario.steps)
                     if domain in domains)
+        return f'step_{step}'
 
-    def _by_step(self, results: list) -> dict:
+    def _apart(self, unit: str, total: Tensor) -> dict:
+        iou = intersection_over_union(*total.tolist())
+        metrics = {f'mIoU.{unit}': mean_of_known(iou)}
         if self.scenario.kind != 'domain':
-            return {}
-        means = {}
-        for unit in sorted({unit for unit, _ in results}):
-            total = sum(counts for u, counts in results if u == unit)
-            means[f'mIoU.step_{unit}'] = mean_of_known(
-                intersection_over_union(*total.tolist()))
-        return means
+            metrics.update({
+                f'IoU.{name}.{unit}': value for name, value in zip(
+                    self.dataset_meta['classes'], iou, strict=True)})
+        return metrics
 
 
 def count_areas(prediction: Tensor, label: Tensor, num_classes: int,

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import torch
 from mmengine.config import Config
 from mmengine.runner import Runner, ValLoop
+from torch.utils.data import Dataset
 
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.evaluation import (
@@ -13,11 +14,13 @@ from mmseg_spwc.evaluation import (
     resident_efficiency,
     stored_efficiency,
 )
+from mmseg_spwc.evaluation.iou import mean_of_known
 from mmseg_spwc.registry import DATASETS
 from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.structures import BatchSamples
+from mmseg_spwc.terminal import warn
 
-from .problem import Problem
+from .problem import ABSENT, Problem
 
 
 class Classification(Problem):
@@ -27,6 +30,7 @@ class Classification(Problem):
     models = ('ImageClassifier', 'ContinualImageClassifier')
     student = 'mmseg_spwc.ContinualImageClassifier'
     dataset = 'mmseg_spwc.ContinualClsDataset'
+    folder = 'CustomDataset'
     metric = 'mmseg_spwc.TaskAccuracy'
 
     def fit_model(self, model: Config, cfg: Config, scenario: Scenario,
@@ -65,7 +69,7 @@ class Classification(Problem):
 
     def count(self, configs: Mapping[int, Config],
               scenario: Scenario) -> tuple[dict, dict]:
-        counts, facts = {}, {}
+        counts, facts = {}, []
         for step, cfg in configs.items():
             loaders = dict(
                 train=cfg.train_dataloader,
@@ -73,18 +77,22 @@ class Classification(Problem):
                 test=cfg.test_dataloader)
             counts[step] = {}
             for role, loader in loaders.items():
-                if loader:
-                    dataset = DATASETS.build(loader.dataset)
-                    counts[step][role] = dataset.new
-                    facts = dataset.split_facts if role == 'train' else facts
-                    if dataset.replay is not None:
-                        counts[step]['replay'] = len(dataset.memory)
-                        self.tell_shortages(dataset.replay, dataset.memory,
-                                            scenario, step)
-        return counts, dict(split=facts)
+                if not loader:
+                    continue
+                dataset = DATASETS.build(loader.dataset)
+                counts[step][role] = dataset.new
+                if role == 'train':
+                    facts.append(dataset.split_facts)
+                    _warn_of_absent(dataset, scenario, step)
+                if dataset.replay is not None:
+                    counts[step]['replay'] = len(dataset.memory)
+                    self.tell_shortages(dataset.replay, dataset.memory,
+                                        scenario, step)
+        # of data of their own, every step has its split
+        return counts, dict(split=facts if scenario.data else facts[-1])
 
     def entry(self, runner: Runner, scenario: Scenario, step: int) -> dict:
-        test = runner.test()
+        test = self.test_scores(runner)
         row = _by_task(test, step)
         return dict(
             step=step,
@@ -92,7 +100,8 @@ class Classification(Problem):
                 runner.test_loop.dataloader.dataset.metainfo['classes']),
             class_ids=[int(c) for c in scenario.seen_classes(step)],
             accuracy_by_step=row,
-            accuracy=dict(mean=sum(row) / len(row), all=test['accuracy.all']),
+            accuracy=dict(mean=mean_of_known(row),
+                          all=test.get('accuracy.all')),
             kpi=self.held_out_kpi(runner, scenario, step))
 
     def kpi(self, metrics: Mapping, loop: ValLoop, scenario: Scenario,
@@ -122,11 +131,11 @@ def accuracy_summary(rows: list, kept: list) -> dict:
         ``forgetting``, ``bwt``, ``learning_accuracy``, ``first_accuracy``
         and the three forms of PS.
     """
-    # training once on everything leaves one row, which is not a matrix
+    # training once on everything leaves one row, which is not a matrix, and
+    # a task whose test images are gone leaves holes in it
     square = [len(row) for row in rows] == list(range(1, len(rows) + 1))
-    if not square:
-        last = rows[-1]
-        return dict(final_accuracy=sum(last) / len(last))
+    if not square or None in sum(rows, []):
+        return dict(final_accuracy=mean_of_known(rows[-1]))
     matrix = AccuracyMatrix(rows)
     return dict(
         average_apa=matrix.average_apa(),
@@ -151,4 +160,18 @@ def _parameter_size(kept: list) -> dict:
 
 
 def _by_task(metrics: Mapping, step: int) -> list:
-    return [metrics[f'accuracy.task_{t}'] for t in range(step + 1)]
+    row = [metrics.get(f'accuracy.task_{t}') for t in range(step + 1)]
+    return [None if value is None or math.isnan(value) else value
+            for value in row]
+
+
+def _warn_of_absent(dataset: Dataset, scenario: Scenario, step: int) -> None:
+    """Name the classes of a step that none of its images shows."""
+    if scenario.kind == 'domain' or not len(dataset):
+        return
+    shown = set(dataset.channels.tolist())
+    first = scenario.num_channels(step) - scenario.new_channels(step)
+    absent = [name for i, name in enumerate(dataset.metainfo['classes'])
+              if i >= first and i not in shown]
+    if absent:
+        warn(ABSENT.format(step, ', '.join(absent)))

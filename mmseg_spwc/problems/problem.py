@@ -5,10 +5,14 @@ from collections.abc import Mapping, Sequence
 from mmengine.config import Config
 from mmengine.runner import Runner, ValLoop
 
+from mmseg_spwc.datasets.images import is_source
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.memory import Replay, Sample
 from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.terminal import warn
+
+ABSENT = ('No training image of step {} shows {}: nothing of that is learnt. '
+          'Look at the labels and at the list of images.')
 
 
 class Problem:
@@ -23,6 +27,7 @@ class Problem:
         models: Types of its models that can be trained.
         student: What is trained in their place.
         dataset: What cuts the data of a step out of a dataset.
+        folder: What reads a step's own data, if nothing else is said.
         metric: What scores a step.
         replaced: Metrics of the config that it replaces.
     """
@@ -31,6 +36,7 @@ class Problem:
     models: tuple
     student: str
     dataset: str
+    folder: str
     metric: str
     replaced: tuple = ()
 
@@ -81,6 +87,10 @@ class Problem:
                 (validation, scored, 'heldout', {}),
                 (test, test.dataset, 'test', {})):
             self.fit_source(source, cfg)
+            if scenario.data:
+                options = dict(options, own=[
+                    self.own_source(given, role, source, cfg)
+                    for given in cfg.scenario.steps[:step + 1]])
             loader.dataset = dict(
                 common, dataset=source, role=role, **options)
         metric = dict(type=self.metric, **place)
@@ -90,7 +100,7 @@ class Problem:
         out.test_cfg = dict(dict(type='TestLoop'),
                             **(out.get('test_cfg') or {}))
         out.val_dataloader = out.val_evaluator = out.val_cfg = None
-        if heldout.get('ratio'):
+        if heldout.get('ratio') and scenario.sources('heldout', step):
             out.val_dataloader = validation
             out.val_evaluator = metric
             out.val_cfg = dict(type='ValLoop')
@@ -109,6 +119,33 @@ class Problem:
         root = cfg.get('data_root')
         for part in parts_of(source) if root is not None else ():
             part['data_root'] = root
+
+    def own_source(self, step: object, role: str, shared: Mapping,
+                   cfg: Config) -> dict | None:
+        """Return the dataset of a step with data of its own, or None.
+
+        What it does not say is as in the dataset of the config.
+
+        Args:
+            step (object): The step as the config has it.
+            role (str): ``'train'``, ``'heldout'`` or ``'test'``.
+            shared (Mapping): The config's dataset for that role.
+            cfg (Config): The config of the sequence.
+        """
+        data = step.get('data') if isinstance(step, Mapping) else None
+        source = data and data.get('test' if role == 'test' else 'train')
+        if not source:
+            return None
+        source = Config(dict(source=source)).source.to_dict()
+        pipeline = parts_of(shared)[0].get('pipeline')
+        for part in parts_of(source):
+            part.setdefault('type', self.folder)
+            root = data.get('data_root') or cfg.get('data_root')
+            if root is not None:
+                part.setdefault('data_root', root)
+            if pipeline and not is_source(part):
+                part.setdefault('pipeline', copy.deepcopy(pipeline))
+        return source
 
     def evaluator(self, metrics: list) -> Mapping | list:
         """Return the config of what runs the metrics."""
@@ -157,6 +194,11 @@ class Problem:
         if runner.cfg.get('val_dataloader') is None:
             return None
         return self.kpi(runner.val(), runner.val_loop, scenario, step)
+
+    def test_scores(self, runner: Runner) -> Mapping:
+        """Test, where there are test images."""
+        dataset = runner.test_loop.dataloader.dataset
+        return runner.test() if len(dataset) else {}
 
 
 def other_metrics(evaluator: list | Mapping | None, own: tuple) -> list:

@@ -1,17 +1,17 @@
 """A sequence of segmentation steps."""
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 import torch
 from mmengine.config import Config
 from mmengine.runner import Runner, ValLoop
 from mmengine.structures import PixelData
 from mmseg.structures import SegDataSample
+from torch.utils.data import Dataset
 
-from mmseg_spwc.datasets.continual_seg import (
-    build_source,
-    choose,
-    index_of,
+from mmseg_spwc.datasets.labelled_images import (
+    LabelledImages,
     insert_label_map,
     pipeline_of,
 )
@@ -19,8 +19,9 @@ from mmseg_spwc.datasets.replayed import replay_of, replayed_images
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.evaluation.iou import group_means, step_means
 from mmseg_spwc.scenario import Scenario
+from mmseg_spwc.terminal import warn
 
-from .problem import Problem, parts_of
+from .problem import ABSENT, Problem, parts_of
 
 CROPS = ('mmseg_spwc.AreaRandomResizedCrop', 'mmseg_spwc.ShortSideCentreCrop')
 
@@ -32,6 +33,7 @@ class Segmentation(Problem):
     models = ('EncoderDecoder', 'ContinualEncoderDecoder')
     student = 'mmseg_spwc.ContinualEncoderDecoder'
     dataset = 'mmseg_spwc.ContinualSegDataset'
+    folder = 'BaseSegDataset'
     metric = 'mmseg_spwc.ContinualIoUMetric'
     replaced = ('IoUMetric', )
 
@@ -72,52 +74,59 @@ class Segmentation(Problem):
         for part in parts_of(source):
             _set_crop(part['pipeline'], _crop(cfg))
 
+    def own_source(self, step: object, role: str, shared: Mapping,
+                   cfg: Config) -> dict | None:
+        source = super().own_source(step, role, shared, cfg)
+        for part in parts_of(source) if source else ():
+            _set_crop(part.get('pipeline') or [], _crop(cfg))
+        return source
+
     def count(self, configs: Mapping[int, Config],
               scenario: Scenario) -> tuple[dict, dict]:
-        first = next(iter(configs.values()))
-        indices = {}
-        for role, loader in (('train', first.train_dataloader),
-                             ('test', first.test_dataloader)):
-            source = loader.dataset.dataset
-            index = index_of(build_source(source), source, scenario,
-                             loader.dataset.cache_dir)
-            insert_label_map(pipeline_of(source), [])  # or say why not
-            indices[role] = index
-        counts = {
-            step: {
-                role: len(
-                    choose(indices[source], scenario, step, role,
-                           dataset.get('heldout'),
-                           dataset.get('cumulative', False)))
-                for role, source, dataset in _roles(cfg)
-            }
-            for step, cfg in configs.items()
-        }
+        found, counts = {}, {}  # datasets are read once, not at every step
         for step, cfg in configs.items():
-            data = cfg.train_dataloader.dataset
-            if data.get('replay') is not None:
-                replay = replay_of(data.replay, 'train',
-                                   data.get('cumulative', False))
-                memory = replayed_images(indices['train'], scenario, step,
-                                         data.get('heldout'), replay)
-                counts[step]['replay'] = len(memory)
-                self.tell_shortages(replay, memory, scenario, step)
+            counts[step] = {}
+            for role, loader in (('train', cfg.train_dataloader),
+                                 ('heldout', cfg.get('val_dataloader')),
+                                 ('test', cfg.test_dataloader)):
+                if not loader:
+                    continue
+                dataset = loader.dataset
+                held, joint = dataset.get('heldout'), dataset.get(
+                    'cumulative', False)
+                chosen = {
+                    images: images.choose(step, role, held, joint)
+                    for images in _images(found, dataset, scenario, step,
+                                          role, joint)
+                }
+                counts[step][role] = sum(map(len, chosen.values()))
+                if role == 'train':
+                    _warn_of_absent(chosen, scenario, step)
+                replay = replay_of(dataset.get('replay'), role, joint)
+                if replay is not None:
+                    memory = replayed_images(
+                        list(_images(found, dataset, scenario, step, role,
+                                     True)), scenario, step, held, replay)
+                    counts[step]['replay'] = len(memory)
+                    self.tell_shortages(replay, memory, scenario, step)
         return counts, {}
 
     def entry(self, runner: Runner, scenario: Scenario, step: int) -> dict:
-        test = runner.test()
-        classes = list(runner.test_loop.dataloader.dataset.metainfo['classes'])
+        test = self.test_scores(runner)
+        dataset = runner.test_loop.dataloader.dataset
+        classes = list(dataset.metainfo['classes'])
         iou = _class_scores(test, classes)
         base = scenario.base_channels()
         return dict(
+            **_apart(test, dataset, classes),
             step=step,
             classes=classes,
             class_ids=[int(c) for c in scenario.seen_classes(step)],
             iou=iou,
             miou=group_means(iou, base, scenario.has_background),
             miou_by_step=_by_step(test, iou, scenario, step),
-            pixel_accuracy=_known(test['aAcc']),
-            mean_accuracy=_known(test['mAcc']),
+            pixel_accuracy=_known(test.get('aAcc')),
+            mean_accuracy=_known(test.get('mAcc')),
             kpi=self.held_out_kpi(runner, scenario, step))
 
     def kpi(self, metrics: Mapping, loop: ValLoop, scenario: Scenario,
@@ -153,12 +162,43 @@ def _set_crop(pipeline: list, crop: int | None) -> None:
                               'crops, a whole number above 0.')
 
 
-def _roles(cfg: Config) -> list:
-    roles = [('train', 'train', cfg.train_dataloader.dataset),
-             ('test', 'test', cfg.test_dataloader.dataset)]
-    if cfg.get('val_dataloader'):
-        roles.insert(1, ('heldout', 'train', cfg.val_dataloader.dataset))
-    return roles
+def _images(found: dict, dataset: Mapping, scenario: Scenario, step: int,
+            role: str, cumulative: bool) -> Iterator[LabelledImages]:
+    """The datasets that play a role at a step; ``found`` keeps them."""
+    for source in scenario.sources(role, step, cumulative):
+        key = source, role == 'test'
+        if key not in found:
+            config = dataset.dataset if source is None else dataset.own[source]
+            insert_label_map(pipeline_of(config), [])  # or say why not
+            found[key] = LabelledImages(config, scenario, source,
+                                        dataset.cache_dir)
+        yield found[key]
+
+
+def _warn_of_absent(chosen: Mapping[LabelledImages, set],
+                    scenario: Scenario, step: int) -> None:
+    """Name the classes of a step that none of its images shows."""
+    absent = set(scenario.new_classes(step)).difference(*(
+        images.labels.classes(images.index[name])
+        for images, names in chosen.items() for name in names))
+    if not absent or not chosen:
+        return
+    meta = next(iter(chosen)).dataset.metainfo.get('classes') or ()
+    names = zip(scenario.class_names(meta, step), scenario.seen_classes(step),
+                strict=True)
+    warn(ABSENT.format(step, ', '.join(
+        name for name, c in names if c in absent)))
+
+
+def _apart(metrics: Mapping, dataset: Dataset, classes: list) -> dict:
+    """Scores on each of several test sets."""
+    sets = Counter(part.facts['test_set'] for part, _ in dataset.samples
+                   if part.facts)
+    return dict(test_sets=[
+        dict(step=first, images=count,
+             miou=_known(metrics.get(f'mIoU.set_{first}')),
+             iou=_class_scores(metrics, classes, f'.set_{first}'))
+        for first, count in sets.items()]) if sets else {}
 
 
 def _by_step(metrics: Mapping, scores: list, scenario: Scenario,
@@ -166,14 +206,14 @@ def _by_step(metrics: Mapping, scores: list, scenario: Scenario,
     if scenario.kind != 'domain':
         return step_means(scores, scenario.step_of_channel(step))
     return [
-        _known(metrics.get(f'mIoU.step_{s}', math.nan))
+        _known(metrics.get(f'mIoU.step_{s}'))
         for s in range(step + 1)
     ]
 
 
-def _class_scores(metrics: Mapping, classes: list) -> list:
-    return [_known(metrics[f'IoU.{name}']) for name in classes]
+def _class_scores(metrics: Mapping, classes: list, of: str = '') -> list:
+    return [_known(metrics.get(f'IoU.{name}{of}')) for name in classes]
 
 
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
+def _known(value: float | None) -> float | None:
+    return None if value is None or math.isnan(value) else float(value)

@@ -23,12 +23,12 @@ from .segmentation_splits import (
     select_test,
     select_train,
 )
-from .step_data import LabelMap, StepData
+from .step_data import UNLEARNT, LabelMap, StepData
 
 __all__ = [
     'ClassificationScenario', 'LabelMap', 'SETTINGS', 'Scenario',
-    'SegmentationScenario', 'StepData', 'build_scenario', 'changed_facts',
-    'check_row_name', 'check_task_data', 'choose_images',
+    'SegmentationScenario', 'StepData', 'UNLEARNT', 'build_scenario',
+    'changed_facts', 'check_row_name', 'check_task_data', 'choose_images',
     'domain_of', 'get_classification_scenario', 'get_scenario', 'hold_out',
     'row_names', 'select_heldout', 'select_samples', 'select_test',
     'select_train', 'split_digest', 'stratified_split'

@@ -114,11 +114,13 @@ def select_samples(labels: np.ndarray, parts: np.ndarray, images: np.ndarray,
         if not len(members):
             raise ValueError(
                 f'No image for step {task} '
-                f'({", ".join(map(str, scenario.steps[task]))}) of scenario '
+                f'({", ".join(scenario.called(task))}) of scenario '
                 f'{scenario.dataset} {scenario.name}: check the data, hold '
                 'out another share or change the steps.')
+    none = np.zeros(0, np.int64)
     task_ids = [np.full(len(m), t, np.int64) for t, m in chosen.items()]
-    return np.concatenate(list(chosen.values())), np.concatenate(task_ids)
+    return (np.concatenate([none, *chosen.values()]),
+            np.concatenate([none, *task_ids]))
 
 
 def _belongs(labels: np.ndarray, parts: np.ndarray, images: np.ndarray,

@@ -139,13 +139,22 @@ class Scenario(ABC):
         """Whose data a step has: its own, or None, the config's dataset."""
         return t if self.data and self.data[t] is not None else None
 
+    def first_step_of(self, source: int | None) -> int:
+        """The first step whose data a dataset has."""
+        return next(t for t in range(self.num_steps)
+                    if self.source_of(t) == source)
+
+    def has_data(self, t: int, role: str) -> bool:
+        """Whether there are images of step t for a role."""
+        source = self.source_of(t)
+        return source is None or self.data[source].has(role)
+
     def sources(self, role: str, t: int, cumulative: bool = False) -> dict:
         """Datasets that play a role at step t, each with its steps."""
         found = {}
         for s in self.steps_of(role, t, cumulative):
-            source = self.source_of(s)
-            if source is None or self.data[s].has(role):
-                found.setdefault(source, []).append(s)
+            if self.has_data(s, role):
+                found.setdefault(self.source_of(s), []).append(s)
         return found
 
     def label_map(self, source: int | None = None,
@@ -235,8 +244,11 @@ class Scenario(ABC):
 
     def fields(self) -> dict:
         """All fields as plain data; ``names`` and ``data`` if they are set."""
-        return {k: v for k, v in asdict(self).items()
-                if v or k not in ('names', 'data')}
+        facts = asdict(self)
+        for key in ('names', 'data'):
+            own = facts.pop(key)
+            facts.update({key: list(own)} if own else {})
+        return facts
 
     @property
     def hash(self) -> str:

@@ -66,6 +66,10 @@ class LabelMap:
         wanted = set(classes)
         return frozenset(v for v, c in self.ids.items() if c in wanted)
 
+    def classes(self, values: Iterable[int]) -> frozenset[int]:
+        """Class ids of label values."""
+        return frozenset(self.ids.get(v, self.others) for v in values)
+
     def foreground(self) -> frozenset[int]:
         """Label values of all classes but background, learnt or not."""
         return frozenset(v for v, c in self.ids.items() if c != 0)

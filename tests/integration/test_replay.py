@@ -11,7 +11,7 @@ from mmengine.config import Config
 from mmengine.hooks import Hook
 
 from mmseg_spwc.config.step import scenario_of
-from mmseg_spwc.datasets.continual_seg import build_source, index_of
+from mmseg_spwc.datasets.labelled_images import LabelledImages
 from mmseg_spwc.datasets.replayed import replayed_images
 from mmseg_spwc.engine import ContinualRunner, step_config
 from mmseg_spwc.errors import Preempted
@@ -71,9 +71,9 @@ def test_a_sequence_remembers_what_the_pure_function_says(with_memory):
     assert 'replay' not in record.step(0)['images']
     for step in (1, 2):
         out = step_config(cfg, scenario, step).train_dataloader
-        source = out.dataset.dataset
-        index = index_of(build_source(source), source, scenario, None)
-        memory = replayed_images(index, scenario, step, out.dataset.heldout,
+        images = LabelledImages(out.dataset.dataset, scenario)
+        memory = replayed_images([images], scenario, step,
+                                 out.dataset.heldout,
                                  Replay.of(out.dataset.replay))
         entry = record.step(step)
         assert entry['replay']['names'] == [s.name for s in memory]

@@ -29,9 +29,9 @@ def index(folder, names, reduce_zero_label=False):
     return load_class_index(infos, str(folder), str(folder / 'cache'))
 
 
-def test_values_by_name_without_ignored(folder):
+def test_values_by_name(folder):
     assert index(folder, 'abc') == dict(
-        a={0, 3}, b={0}, c={7, 9})
+        a={0, 3}, b={0, 255}, c={7, 9, 255})
 
 
 def test_zero_label_is_reduced_as_mmseg_does(folder):

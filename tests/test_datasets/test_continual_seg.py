@@ -11,11 +11,8 @@ from mmseg_spwc.datasets import (
     SeededInfiniteSampler,
     SeededSampler,
 )
-from mmseg_spwc.datasets.continual_seg import (
-    _own_colours,
-    insert_label_map,
-    pipeline_of,
-)
+from mmseg_spwc.datasets.continual_seg import _own_colours
+from mmseg_spwc.datasets.labelled_images import insert_label_map, pipeline_of
 from mmseg_spwc.engine import step_config
 from mmseg_spwc.registry import DATASETS
 from mmseg_spwc.scenario import build_scenario
@@ -71,7 +68,7 @@ def test_cumulative_training_labels_all_seen_classes(make):
     dataset = make(2, cumulative=True)
     single = make(2)
     assert len(dataset) > len(single)
-    assert len(set(dataset.positions)) == len(dataset)
+    assert len(set(dataset.names)) == len(dataset)
     values = set()
     for i in range(len(dataset)):
         data = dataset[i]['data_samples'].gt_sem_seg.data
@@ -134,7 +131,7 @@ def test_restricted_classes_are_refused(make):
     config = dict(
         type='mmseg_spwc.ShapesDataset', pipeline=[],
         metainfo=dict(classes=('background', 'disc')),
-        data_root=dataset.source.data_root,
+        data_root=dataset.parts[0].images.dataset.data_root,
         ann_file='ImageSets/Segmentation/train.txt')
     with pytest.raises(ValueError, match='restricts its classes'):
         ContinualSegDataset(
@@ -142,7 +139,7 @@ def test_restricted_classes_are_refused(make):
 
 
 def test_concatenated_parts_work_as_one(make, shapes_root):
-    inner = make(0).source
+    inner = make(0).parts[0].images.dataset
     part = dict(
         type='mmseg_spwc.ShapesDataset', data_root=str(shapes_root),
         pipeline=[dict(type='LoadImageFromFile'),

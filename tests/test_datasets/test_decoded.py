@@ -63,7 +63,7 @@ def test_samples_are_the_same_in_every_epoch(make):
     for epoch in range(3):
         for i in range(len(plain)):
             equal(plain[i, epoch], kept[i, epoch])
-        kept.decoded.loading = never  # from now on
+        kept.parts[0].decoded.loading = never  # from now on
 
 
 @pytest.mark.parametrize('options', [
@@ -76,7 +76,7 @@ def test_every_slice_can_be_kept(make, options):
     for _ in range(2):
         for i in range(len(plain)):
             equal(plain[i], kept[i])
-    assert kept.decoded.table[:, 4].all()
+    assert kept.parts[0].decoded.table[:, 4].all()
 
 
 def test_what_is_done_to_a_sample_stays_there(make):
@@ -103,15 +103,16 @@ def test_workers_share_what_they_decode(make, how):
     for key, (sample, ) in zip(loader.sampler, loader, strict=True):
         equal(plain[key], sample)
     # the main process has read none of them, and has them all
-    kept.decoded.loading = never
+    kept.parts[0].decoded.loading = never
     for i in range(len(plain)):
         equal(plain[i, 1], kept[i, 1])
 
 
 def test_a_worker_that_is_killed_blocks_nobody(make):
     kept = make(keep_decoded=.01)
+    decoded = kept.parts[0].decoded
     with ProcessPoolExecutor(
-            1, get_context('fork'), hold_lock, (kept.decoded, )) as pool, \
+            1, get_context('fork'), hold_lock, (decoded, )) as pool, \
             pytest.raises(BrokenProcessPool):
         pool.submit(int).result()
     equal(kept[0], make()[0])
@@ -133,9 +134,9 @@ def test_memory_is_bounded_and_given_back(make, monkeypatch):
     for _ in range(2):
         for i in range(len(plain)):
             equal(plain[i], kept[i])
-    assert kept.decoded.table[:, 4].sum() == 2
-    assert kept.decoded.used == 2 * size
-    file = kept.decoded.file.fileno()
+    assert kept.parts[0].decoded.table[:, 4].sum() == 2
+    assert kept.parts[0].decoded.used == 2 * size
+    file = kept.parts[0].decoded.file.fileno()
     os.fstat(file)
     del kept
     with pytest.raises(OSError):
@@ -147,14 +148,14 @@ def test_other_forms_are_loaded_every_time(make):
     kept = make(pipeline, keep_decoded=.01)
     for _ in range(2):
         assert kept[0]['img'].dtype == np.float32
-    assert not kept.decoded.used
+    assert not kept.parts[0].decoded.used
 
 
 def test_copies_keep_nothing_and_work(make):
     kept = make(keep_decoded=.01)
     first = kept[0]
     for other in (copy.deepcopy(kept), pickle.loads(pickle.dumps(kept))):
-        assert other.decoded.file is None
+        assert other.parts[0].decoded.file is None
         equal(other[0], first)
 
 

@@ -34,23 +34,23 @@ def segmented(shapes_root):
 
 def raw(dataset, index):
     """The labels of a sample without crop, as the step has them."""
-    load, annotate, tell = dataset.pipeline.transforms[:3]
+    part, _ = dataset.samples[index]
+    load, annotate, tell = part.pipeline.transforms[:3]
     return tell(annotate(load(dataset.get_data_info(index))))['gt_seg_map']
 
 
 def test_the_held_out_slice_and_the_step_itself_are_never_replayed(segmented):
     dataset = segmented()
-    own = {dataset.names[i] for i in dataset.positions[:dataset.new]}
-    replayed = [dataset.names[i] for i in dataset.positions[dataset.new:]]
+    own = {*dataset.names[:dataset.new]}
+    replayed = dataset.names[dataset.new:]
     assert replayed == [s.name for s in dataset.memory]
     assert 0 < len(replayed) <= 12 and not own & {*replayed}
     held = segmented(role='heldout', replay=None)
-    assert not {*replayed} & {held.names[i] for i in held.positions}
+    assert not {*replayed} & {*held.names}
     assert {s.step for s in dataset.memory} == {0, 1}
     # what may come twice is an option
     both = segmented(replay=dict(REPLAY, duplicates=True, size=60))
-    names = [both.names[i] for i in both.positions]
-    assert len(names) > len({*names})
+    assert len(both.names) > len({*both.names})
 
 
 def test_the_first_step_and_other_roles_replay_nothing(segmented):
@@ -68,12 +68,12 @@ def test_labels_of_replayed_images(segmented, labels, spans):
     dataset = segmented(replay=dict(REPLAY, labels=labels))
     for index in range(dataset.new, len(dataset)):
         step = dataset.memory[index - dataset.new].step
-        info = dataset.source.get_data_info(dataset.positions[index])
+        info = dataset.get_data_info(index)
         first, end = spans[step]
         names = set(range(first, end)) | {0, 255}
         assert {*np.unique(raw(dataset, index)).tolist()} <= names
         # and what is named is there: the classes of shapes are in order
-        shown = dataset.index[dataset.names[dataset.positions[index]]]
+        shown = dataset.classes_of(index)
         assert {*np.unique(raw(dataset, index)).tolist()} - {0, 255} == \
             {c for c in shown if first <= c < end}
         sample = dataset[index]['data_samples']

@@ -84,6 +84,37 @@ def test_domains_are_scored_apart():
     assert math.isclose(result['mIoU'], 1 / 3)
 
 
+def test_what_masks_do_not_tell_from_background_is_not_counted():
+    """Two test sets: of the second, class 1 is background in the masks."""
+    rng = np.random.default_rng(0)
+    pairs = rng.integers(0, 3, (2, 2, 8, 8))  # set, prediction and truth
+    pairs[1, 1][pairs[1, 1] == 1] = 0
+    scenario = dict(dataset='mine', steps=[
+        dict(classes=['a']), dict(classes=['b'], data=dict(
+            train=dict(x=1), test=dict(x=1), labels=dict(b=7)))])
+    made = metric(1, **scenario)
+    made.dataset_meta = dict(classes=('background', 'a', 'b'))
+    made.process({}, [
+        dict(sample(*pairs[s]), test_set=s, unlabelled=(1, ) * s)
+        for s in (0, 1)])
+    result = made.evaluate(2)
+    count = np.zeros((2, 3, 3))  # set, truth, predicted
+    for s, truth, guess in zip(
+            np.repeat([0, 1], 64), pairs[:, 1].ravel(), pairs[:, 0].ravel(),
+            strict=True):
+        count[s, truth, guess] += not (s == 1 and truth == 0 and guess == 1)
+
+    def iou(table, c):
+        both = table[c].sum() + table[:, c].sum() - table[c, c]
+        return table[c, c] / both if table[c].sum() else math.nan
+
+    for c, name in enumerate(made.dataset_meta['classes']):
+        for key, table in (('', count.sum(0)), ('.set_0', count[0]),
+                           ('.set_1', count[1])):
+            assert result[f'IoU.{name}{key}'] == pytest.approx(
+                iou(table, c), nan_ok=True)
+
+
 def test_group_means_with_and_without_background():
     means = group_means([0.9, 0.5, None, 0.1, 0.3], 3)
     assert means == pytest.approx(dict(

@@ -47,6 +47,7 @@ class ImageSource:
             images, labels, parts = images[kept], labels[kept], parts[kept]
         self.images, self.labels, self.parts = images, labels, parts
         self.metainfo = dict(classes=tuple(classes))
+        self.names = [tuple(classes)]  # of the classes of every part
 
     def __len__(self) -> int:
         return len(self.images)
@@ -92,17 +93,22 @@ class SampleSource:
     """
 
     def __init__(self, config: Mapping) -> None:
-        configs = config.get('datasets') or [config]
+        configs = config.get('datasets', [config])
         self.datasets = [DATASETS.build(c) for c in configs]
         labels = [_labels(d) for d in self.datasets]
         sizes = [len(part) for part in labels]
-        self.labels = np.concatenate(labels)
+        self.labels = np.concatenate([np.zeros(0, np.int64), *labels])
         self.parts = np.repeat(np.arange(len(sizes)), sizes)
         self.starts = np.cumsum([0, *sizes[:-1]])
 
     @property
     def metainfo(self) -> dict:
-        return self.datasets[0].metainfo
+        return self.datasets[0].metainfo if self.datasets else {}
+
+    @property
+    def names(self) -> list:
+        """Names of the classes of every part, where they are known."""
+        return [d.metainfo.get('classes') for d in self.datasets]
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -159,10 +165,12 @@ def concatenate(sources: Sequence[ImageSource]) -> ImageSource:
         raise ValueError(f'The images of the sources have the shapes '
                          f'{sorted(shapes)}: give sources of one shape.')
     parts = [torch.full_like(s.labels, i) for i, s in enumerate(sources)]
-    return ImageSource(
+    whole = ImageSource(
         torch.cat([s.images for s in sources]),
         torch.cat([s.labels for s in sources]),
         sources[0].metainfo['classes'], torch.cat(parts))
+    whole.names = [name for s in sources for name in s.names]
+    return whole
 
 
 def check_split(split: str) -> None:

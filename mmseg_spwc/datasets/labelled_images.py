@@ -1,0 +1,184 @@
+"""An mmseg dataset, what its masks hold, and which image plays which role."""
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from mmseg_spwc.errors import WHERE
+from mmseg_spwc.registry import DATASETS
+from mmseg_spwc.scenario import (
+    Scenario,
+    hold_out,
+    select_heldout,
+    select_test,
+    select_train,
+)
+
+from .class_index import load_class_index
+
+NO_IMAGE = ('The dataset {} holds no image. Check data_root, ann_file and '
+            'img_suffix.')
+NO_DATA = '{} is missing. Put the dataset into {}, ' + WHERE
+
+
+class LabelledImages:
+    """The images of one dataset that has masks.
+
+    Args:
+        config (dict): Config of an mmseg dataset or of a ``ConcatDataset``
+            of them.
+        scenario (Scenario): What is learnt when.
+        source (int, optional): Whose data it is, see
+            :meth:`Scenario.source_of`. Defaults to the config's.
+        cache_dir (str, optional): See :func:`load_class_index`.
+
+    Attributes:
+        dataset: The built dataset.
+        labels (LabelMap): What its label values mean.
+        index (dict): Label values of every image, by name, without void.
+    """
+
+    def __init__(self,
+                 config: dict,
+                 scenario: Scenario,
+                 source: int | None = None,
+                 cache_dir: str | None = None) -> None:
+        self.config, self.scenario, self.source = config, scenario, source
+        self.dataset = build_source(config)
+        infos = [self.dataset.get_data_info(i)
+                 for i in range(len(self.dataset))]
+        if not infos:
+            raise ValueError(NO_IMAGE.format(config.get('type')))
+        self._check_form(infos[0])
+        names = self.dataset.metainfo.get('classes')
+        self.labels = scenario.label_map(source, names)
+        if not self.labels.ids:
+            raise ValueError(
+                f'The dataset {config.get("type")} does not say which value '
+                'means which class: give labels in the data of the step, or '
+                'metainfo=dict(classes=[...]) in the dataset.')
+        index = load_class_index(infos, find_key(config, 'data_root'),
+                                 cache_dir)
+        self.index = {n: v - self.labels.void for n, v in index.items()}
+        for name, values in self.index.items():
+            scenario.check_labels(values, name, self.labels)
+
+    def _check_form(self, info: Mapping) -> None:
+        if info.get('label_map'):
+            raise ValueError(
+                'The dataset restricts its classes by metainfo. Give the '
+                'class order in the scenario (steps=[[...], ...]) instead.')
+        if not info.get('reduce_zero_label'):
+            return
+        own = self.source is not None and self.scenario.data[self.source]
+        if own and own.labels is not None:
+            raise ValueError(
+                'reduce_zero_label=True changes the values that labels '
+                'speak of: leave it out, and name value 0 (as void or '
+                'background).')
+        if self.scenario.has_background and not self.scenario.names and \
+                not self.scenario.label_offset:
+            raise ValueError(
+                'reduce_zero_label=True makes value 1 of the masks 0, which '
+                'is the background of the scenario, so that every label '
+                'would mean the class before: set scenario.label_offset=1, '
+                'or reduce_zero_label=False where 0 is background.')
+
+    @property
+    def prefix(self) -> str:
+        """What tells its images from those of another dataset."""
+        return '' if self.source is None else f'step_{self.source}/'
+
+    def held_out(self, heldout: Mapping | None) -> frozenset[str]:
+        """Names of the images that only score."""
+        return hold_out(self.index, self.scenario, labels=self.labels,
+                        **heldout) if heldout else frozenset()
+
+    def trained(self, step: int, held: frozenset[str]) -> list[str]:
+        """Names of the images that train a step."""
+        return select_train(self.index, self.scenario, step, held,
+                            self.labels)
+
+    def choose(self, step: int, role: str, heldout: Mapping | None = None,
+               cumulative: bool = False) -> set[str]:
+        """Return the names of the images that play ``role`` at ``step``."""
+        index, scenario, labels = self.index, self.scenario, self.labels
+        if role == 'test':
+            return set(select_test(index, scenario, step, labels))
+        held = self.held_out(heldout)
+        if role == 'heldout':
+            return set(select_heldout(held, index, scenario, step, labels))
+        steps = scenario.sources(role, step, cumulative)[self.source]
+        return {name for t in steps for name in self.trained(t, held)}
+
+    def table(self, step: int, role: str, cumulative: bool = False) -> list:
+        """Return the 256 channels of the label values."""
+        scenario = self.scenario
+        if role != 'train':
+            return scenario.test_table(step, self.labels).tolist()
+        if cumulative:
+            scenario = dataclasses.replace(scenario, setting='sequential')
+        return scenario.train_table(step, self.labels, self.source).tolist()
+
+
+def build_source(config: dict):
+    """Build the dataset that a step is cut out of.
+
+    Raises:
+        FileNotFoundError: If files are missing; says which, and where they
+            are looked for.
+        ValueError: If it is empty.
+    """
+    try:
+        return DATASETS.build(config)
+    except (AssertionError, FileNotFoundError) as error:
+        # mmseg asserts that the list of images exists
+        if isinstance(error, AssertionError) and 'ann_file' in str(error):
+            missing = str(error).rpartition(' ')[2]
+        elif getattr(error, 'filename', None):
+            missing = error.filename
+        else:  # the dataset has said what is missing
+            raise
+        root = find_key(config, 'data_root') or 'its folder'
+        raise FileNotFoundError(NO_DATA.format(missing, root)) from error
+    except ValueError as error:
+        if 'at least one array' not in str(error):  # MMEngine's, if empty
+            raise
+        raise ValueError(NO_IMAGE.format(config.get('type'))) from error
+
+
+def known_meta(config: Mapping | None) -> dict:
+    """Meta information that a dataset's config and class tell unbuilt."""
+    if not config:
+        return {}
+    part = (config.get('datasets') or [config])[0]
+    load = getattr(DATASETS.get(part['type']), '_load_metainfo', None)
+    return load(part.get('metainfo')) if load else {}
+
+
+def insert_label_map(pipeline: list, table: Sequence) -> list:
+    """Insert ``MapLabels`` after the transform that loads the masks."""
+    loaders = [
+        i for i, t in enumerate(pipeline)
+        if str(t['type']).rpartition('.')[2] == 'LoadAnnotations'
+    ]
+    if not loaders:
+        raise ValueError('The pipeline has no LoadAnnotations; a step needs '
+                         'the masks to map their labels.')
+    where = loaders[-1] + 1
+    step = dict(type='mmseg_spwc.MapLabels', table=table)
+    return [*pipeline[:where], step, *pipeline[where:]]
+
+
+def pipeline_of(config: dict) -> list:
+    """Return the one pipeline of a dataset config or of its parts."""
+    parts = config.get('datasets', [config])
+    pipelines = [part.get('pipeline', []) for part in parts]
+    if any(p != pipelines[0] for p in pipelines):
+        raise ValueError('The datasets of a ConcatDataset have different '
+                         'pipelines; give them the same one.')
+    return list(pipelines[0])
+
+
+def find_key(config: dict, key: str) -> str:
+    """Return ``config[key]``, or that of the first nested dataset."""
+    parts = (config, *config.get('datasets', []))
+    return next((part[key] for part in parts if part.get(key)), '')
