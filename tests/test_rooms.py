@@ -1,5 +1,6 @@
 """Every room imports only what docs/architecture.md allows it."""
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -127,6 +128,21 @@ def test_rooms_without_openmmlab_work_where_it_cannot_be_imported(tmp_path):
     done = subprocess.run([sys.executable, '-c', code], cwd=ROOT,
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+INSIDE = re.compile(r'Inside `(\w+)/`:\n\n\| place .*\n.*\n((?:\|.*\n)+)')
+
+
+@pytest.mark.parametrize(
+    ('room', 'rows'),
+    INSIDE.findall((ROOT / 'docs/architecture.md').read_text()))
+def test_the_tables_of_files_are_the_tree(room, rows):
+    places = [place for row in rows.splitlines()
+              for place in row.split('|')[1].split('`')[1::2]]
+    tree = [f'{path.name}/' if path.is_dir() else path.name
+            for path in (PACKAGE / room).iterdir()
+            if path.name[:2] != '__']
+    assert sorted(places) == sorted(tree)
 
 
 def test_every_file_on_the_map_exists():
