@@ -1,10 +1,7 @@
 """The default safety hooks and settings of every step."""
 from mmengine.config import Config
 
-# MMEngine's parts, and those of ours that can be interrupted anywhere
-SAFE_FORMS = dict(
-    CheckpointHook='mmseg_spwc.SafeCheckpointHook',
-    EpochBasedTrainLoop='mmseg_spwc.ResumableEpochLoop')
+from .types import ours
 
 GUARDS = dict(
     finite_guard='mmseg_spwc.FiniteGuardHook',
@@ -26,7 +23,7 @@ def add_guards(out: Config) -> None:
     for name, kind in dict(GUARDS, checkpoint='CheckpointHook').items():
         if hooks.setdefault(name, {}) is not None:
             hooks[name] = dict(dict(type=kind), **hooks[name])
-            hooks[name]['type'] = _safe(hooks[name]['type'])
+            hooks[name]['type'] = ours(hooks[name]['type'])
     out.default_hooks = {
         name: hook for name, hook in hooks.items()
         if hook is not None or name not in GUARDS
@@ -34,7 +31,7 @@ def add_guards(out: Config) -> None:
     if out.train_cfg.get('by_epoch') or 'max_epochs' in out.train_cfg:
         out.train_cfg.pop('by_epoch', None)
         out.train_cfg.setdefault('type', 'EpochBasedTrainLoop')
-        out.train_cfg.type = _safe(out.train_cfg.type)
+        out.train_cfg.type = ours(out.train_cfg.type)
     _steady_workers(out)
 
 
@@ -53,7 +50,3 @@ def _steady_workers(out: Config) -> None:
             num_workers=loader.num_workers,
             seed=(out.get('randomness') or {}).get('seed') or 0,
             disable_subprocess_warning=quiet))
-
-
-def _safe(kind: str) -> str:
-    return SAFE_FORMS.get(kind, kind)

@@ -187,15 +187,3 @@ def _check_crop(side: object) -> None:
 def _memory() -> float:
     """Gigabytes of this machine."""
     return os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 1e9
-
-
-def check_length(train_cfg: Mapping) -> None:
-    """Refuse a least number of iterations beside a fixed one.
-
-    Args:
-        train_cfg (Mapping): That of one step.
-    """
-    if 'min_iters' in train_cfg and 'max_epochs' not in train_cfg:
-        raise ConfigError(
-            'train_cfg.min_iters goes with max_epochs: with max_iters a step '
-            'is as long as that says. Leave it out, or count in epochs.')

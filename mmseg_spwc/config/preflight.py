@@ -32,9 +32,11 @@ from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.selfpaced import SelfPacedChoice
 
 from .keys import check_options
+from .length import settle_length
 from .stages import stage_of
 from .start import start_path
-from .step import SELF_PACED, settle_length, step_config
+from .step import step_config
+from .types import SELF_PACED
 
 # what gives parts of a real network options of their own
 BY_PARAMETER = ('constructor', 'paramwise_cfg')

@@ -1,33 +1,32 @@
 """From the config of a sequence to the config of one of its steps."""
 import copy
-from collections.abc import Mapping
 
 import torch
 from mmengine.config import Config
 
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.problems import problem_of
-from mmseg_spwc.registry import HOOKS, MODELS
 from mmseg_spwc.scenario import Scenario, build_scenario
-from mmseg_spwc.selfpaced import priority_takers, taken_unit
 
 from .guards import add_guards
-from .keys import KEYS, check_length
+from .keys import KEYS
+from .length import check_length, set_length
+from .priorities import self_paced_hook, set_priorities, set_teacher
 from .stages import GROUPS, overrides, stage_of
+from .types import (
+    AMP_FORMS,
+    LOG_PROCESSOR,
+    OURS,
+    SHARDED,
+    TRANSITION,
+    ours,
+)
 from .values import check_single_values
 
-SAMPLERS = dict(
-    DefaultSampler='mmseg_spwc.SeededSampler',
-    InfiniteSampler='mmseg_spwc.SeededInfiniteSampler')
-LOG_PROCESSOR = 'mmseg_spwc.SequenceLogProcessor'
 DEFAULT_NAME = 'visualizer'  # in the configs of all OpenMMLab projects
 # of one step they are the sequence's matter
 OF_THE_RUN = (*KEYS, 'work_dir', 'load_from', 'resume', 'launcher',
               'experiment_name', 'runner_type')
-SHARDED = 'mmseg_spwc.ShardedModel'
-SELF_PACED = 'mmseg_spwc.SelfPacedHook'
-# mixed-precision form of the optimiser wrapper, by device
-AMP_FORMS = dict(cuda='AmpOptimWrapper', cpu='mmseg_spwc.CpuAmpOptimWrapper')
 
 
 def scenario_of(cfg: Config) -> Scenario:
@@ -93,7 +92,7 @@ def step_config(cfg: Config,
     _set_runtime(out, cfg, step, seed)
     out.hooks = dict(transition=_transition(cfg, step, stage))
     if cfg.get('self_paced') and stage == 'later':
-        out.hooks['self_paced'] = _self_paced(cfg)
+        out.hooks['self_paced'] = self_paced_hook(cfg)
     for name in GROUPS:
         for place, change in overrides(cfg, name, scenario, step).items():
             for key in change.keys() & {*OF_THE_RUN}:
@@ -108,8 +107,8 @@ def step_config(cfg: Config,
     if out.model.get('allocate') is not None:
         _allocate(out.model, scenario, step)
     if out.hooks.get('self_paced'):
-        _set_priorities(out, scenario, cfg.self_paced.get('on'))
-    _set_teacher(out)
+        set_priorities(out, scenario, cfg.self_paced.get('on'))
+    set_teacher(out)
     _finish(out)
     _set_progress(out, steps_of(cfg, scenario), step)
     if world_size > 1:
@@ -120,7 +119,7 @@ def step_config(cfg: Config,
 def _set_loading(loader: Config, total: int | None, world_size: int) -> None:
     sampler = loader.get('sampler') or dict(
         type='DefaultSampler', shuffle=True)
-    sampler['type'] = SAMPLERS.get(sampler['type'], sampler['type'])
+    sampler['type'] = ours(sampler['type'])
     loader.sampler = sampler
     if total is None:
         return
@@ -135,7 +134,7 @@ def _set_replay(loader: Config) -> None:
     """Let the sampler know of the memory, if there is one."""
     if loader.dataset.get('replay') is None:
         return
-    if loader.sampler.type != SAMPLERS['DefaultSampler']:
+    if loader.sampler.type != OURS['DefaultSampler']:
         raise ConfigError(
             f'replay cannot be mixed in by the sampler {loader.sampler.type}: '
             "use sampler=dict(type='DefaultSampler', shuffle=True), which "
@@ -197,7 +196,7 @@ def _use_mixed_precision(wrapper: Config) -> None:
 
 
 def _transition(cfg: Config, step: int, stage: str) -> dict:
-    hook = dict(type='mmseg_spwc.StepTransitionHook', step=step)
+    hook = dict(type=TRANSITION, step=step)
     if stage == 'first':
         hook['backbone_weights'] = cfg.get('backbone_weights')
         if cfg.get('load_from'):
@@ -207,93 +206,13 @@ def _transition(cfg: Config, step: int, stage: str) -> dict:
     return hook
 
 
-def _self_paced(cfg: Config) -> dict:
-    options = cfg.self_paced.to_dict()
-    for key in ('name', 'on'):
-        options.pop(key, None)
-    return dict(type=SELF_PACED, **options)
-
-
-def _set_priorities(out: Config, scenario: Scenario, on: str | None) -> None:
-    """Find who takes spWC's weights, of which unit, and for which losses."""
-    if on == 'replay':
-        _draw_by_priority(out, scenario)
-        on = None
-    model = MODELS.get(out.model.type)
-    takers = priority_takers(_kinds(out), model)
-    if not takers:
-        raise ConfigError(
-            'self_paced weights the penalties of earlier tasks, but the '
-            'method has none: choose one that consolidates, such as EWC, '
-            'or take self_paced out.')
-    hook = out.hooks.self_paced
-    hook.unit = hook.get('unit') or taken_unit(takers[0])
-    _check_unit(hook, scenario)
-    if on is not None and takers != [model]:
-        raise ConfigError(
-            f'self_paced.on={on!r} chooses among the losses of pixels, but '
-            'here the weights multiply the penalties of earlier steps: '
-            'leave it out.')
-    if on is not None:
-        out.model.priority_on = on
-
-
-def _check_unit(hook: Mapping, scenario: Scenario) -> None:
-    if hook.unit == 'class' and scenario.problem == 'classification':
-        raise ConfigError('Tasks are scored as a whole: set '
-                          "self_paced.unit='step' or leave it out.")
-    if hook.get('background') == 'keep' and (
-            hook.unit == 'step' or not scenario.has_background):
-        raise ConfigError(
-            "self_paced.background='keep' needs unit='class' and a "
-            f'scenario with a background; here the unit is {hook.unit!r} '
-            f'and the scenario {scenario.dataset} has '
-            f"{'one' if scenario.has_background else 'none'}.")
-
-
-def _kinds(out: Config) -> list:
-    """The classes of a step's own hooks."""
-    kinds = (hook.get('type') for hook in out.hooks.values() if hook)
-    return [HOOKS.get(kind) if isinstance(kind, str) else kind
-            for kind in kinds]
-
-
-def _set_teacher(out: Config) -> None:
-    """Ask for a teacher that no loss asks for."""
-    model = MODELS.get(out.model.type)
-    weighed = out.hooks.get('self_paced') and \
-        priority_takers(_kinds(out), model) == [model]
-    transition = out.hooks.get('transition') or {}
-    if transition.get('previous') and (weighed or any(
-            getattr(kind, 'needs_teacher', False) for kind in _kinds(out))):
-        transition.teacher = True
-
-
-def _draw_by_priority(out: Config, scenario: Scenario) -> None:
-    """Let spWC decide what is replayed, and nothing else."""
-    if out.train_dataloader.dataset.get('replay') is None:
-        raise ConfigError(
-            "self_paced.on='replay' needs a method with a memory: set "
-            'train_dataloader.dataset.replay in method.later, or leave it '
-            'out.')
-    hook = out.hooks.self_paced
-    if 'iters' in (hook.get('update') or ()):
-        raise ConfigError(
-            "With self_paced.on='replay' an order is drawn for an epoch: use "
-            'update=dict(epochs=N).')
-    by_class = scenario.problem == 'segmentation' and scenario.kind == 'class'
-    unit = 'class' if by_class else 'step'
-    hook.unit = hook.get('unit') or unit
-    out.hooks.replay = dict(type='mmseg_spwc.ReplayPriorityHook', unit=unit)
-
-
 def checkpoint_path(work_dir: str, step: int) -> str:
     """Where the weights of a finished step are kept."""
     return f'{work_dir}/step_{step:02d}/final.pth'
 
 
 def _finish(out: Config) -> None:
-    """Turn the named hooks into MMEngine's list, and end the schedulers."""
+    """Turn the named hooks into MMEngine's list, and set the length."""
     named = out.pop('hooks')
     out.custom_hooks = [
         *(out.get('custom_hooks') or []),
@@ -302,49 +221,7 @@ def _finish(out: Config) -> None:
     ]
     add_guards(out)
     check_length(out.train_cfg)
-    by_epoch = 'max_epochs' in out.train_cfg
-    length = out.train_cfg['max_epochs' if by_epoch else 'max_iters']
-    if 'val_interval' not in out.train_cfg:
-        # units are scored after the end of a step, not inside it
-        out.train_cfg.update(val_interval=length + 1, val_begin=length + 1)
-    schedulers = out.get('param_scheduler') or []
-    if isinstance(schedulers, Mapping):
-        schedulers = [schedulers]
-    for scheduler in schedulers:
-        if not by_epoch and not scheduler.keys() & {'begin', 'end'} and \
-                scheduler.pop('convert_to_iter_based', False):
-            scheduler['by_epoch'] = False  # else it would last for epochs
-        if not (by_epoch and _counts_iterations(scheduler)):
-            scheduler.setdefault('end', length)
-    out.param_scheduler = schedulers
-
-
-def settle_length(out: Config, per_epoch: int) -> None:
-    """Say how long a step of epochs is, now that its images are counted.
-
-    With ``train_cfg.min_iters`` it gets as many whole epochs as that many
-    iterations take, if ``max_epochs`` are fewer. Schedulers that would have
-    ended with the training still do, and one that counts iterations and
-    names no end ends with it.
-
-    Args:
-        out (Config): The config of the step, which is changed.
-        per_epoch (int): Iterations of an epoch.
-    """
-    train = out.train_cfg
-    old, least = train.max_epochs, train.pop('min_iters', 0)
-    train.max_epochs = new = max(old, -(-least // per_epoch))
-    for key in ('val_interval', 'val_begin'):
-        if train.get(key) == old + 1:  # as set above: after the end
-            train[key] = new + 1
-    for scheduler in out.param_scheduler:
-        size = per_epoch if _counts_iterations(scheduler) else 1
-        if scheduler.get('end', old * size) == old * size:
-            scheduler['end'] = new * size
-
-
-def _counts_iterations(scheduler: Mapping) -> bool:
-    return not scheduler.get('by_epoch', True)
+    set_length(out)
 
 
 def _distribute(out: Config) -> None:

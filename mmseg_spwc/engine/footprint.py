@@ -14,13 +14,8 @@ from mmengine.optim import build_optim_wrapper
 from mmengine.registry import init_default_scope
 from torch import Tensor, nn
 
-from mmseg_spwc.config.step import (
-    AMP_FORMS,
-    SELF_PACED,
-    scenario_of,
-    step_config,
-    steps_of,
-)
+from mmseg_spwc.config.step import scenario_of, step_config, steps_of
+from mmseg_spwc.config.types import AMP_FORMS, SELF_PACED
 from mmseg_spwc.consolidation import QuadraticPenalty
 from mmseg_spwc.problems import problem_of
 from mmseg_spwc.registry import HOOKS, MODELS

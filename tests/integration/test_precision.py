@@ -15,7 +15,7 @@ from mmengine.config import Config
 from mmengine.hooks import Hook
 from mmengine.optim.optimizer import amp_optimizer_wrapper
 
-from mmseg_spwc.config.step import AMP_FORMS
+from mmseg_spwc.config.types import AMP_FORMS
 from mmseg_spwc.models import rc_layers
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import HOOKS

@@ -7,7 +7,8 @@ from mmengine.config import Config
 from mmengine.config import config as mmengine_config
 
 from mmseg_spwc.config.keys import KEYS
-from mmseg_spwc.config.step import SHARDED, settle_length
+from mmseg_spwc.config.length import settle_length
+from mmseg_spwc.config.types import SHARDED
 from mmseg_spwc.engine import step_config
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.scenario import build_scenario
