@@ -77,7 +77,7 @@ SMALL = ('model.backbone.hidden="(50,50)" model.head.in_channels=50 '
 
 
 def limits(train: int, test: int, parts: int = 0) -> str:
-    """Options for so many images of each data set."""
+    """Options for so many images of each dataset."""
     places = [f'datasets.{part}.' for part in range(parts)] or ['']
     return ' '.join(
         f'{role}_dataloader.dataset.{place}limit={number}'
