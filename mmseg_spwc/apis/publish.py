@@ -80,7 +80,10 @@ def publish(source: str | Path,
         text = config_text(cfg, _heading(run, loaded, channels, order))
         with guarded(run):
             model = _build(cfg)
-        state = joined_state(loaded.model.state_dict(), channels)
+        state = {
+            key: value for key, value in joined_state(
+                loaded.model.state_dict(), channels).items()
+            if '.conv_seg.extra.' not in key}  # a row that is no class
         write_tensors(
             target, dict(meta=_meta(loaded, channels), state_dict=state))
         write_text(target.with_suffix('.py'), text)

@@ -96,9 +96,9 @@ class ContinualImageClassifier(Student, ImageClassifier):
             raise ValueError(
                 'A classifier without a head cannot grow: give it one, such '
                 "as head=dict(type='LinearClsHead', ...).")
-        if self.ahead:
-            raise ValueError('model.allocate is for segmentors: take it out '
-                             'of the method.')
+        if self.ahead or self.of_classifier:
+            raise ValueError('model.allocate and model.classifier are for '
+                             'segmentors: take them out of the method.')
         grow_linear(self.head, self.channels)
 
     @property

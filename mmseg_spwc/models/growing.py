@@ -51,23 +51,45 @@ class _Growing(nn.Module):
 class GrowingClassifier(_Growing):
     """Classifies pixels by one 1x1 convolution a step.
 
-    ``ahead`` are the channels that later steps will add, and that are there
-    already.
+    Args:
+        in_channels (int): Channels of the features.
+        channels (Sequence[int]): Channels added by each step.
+        ahead (Sequence[int]): Channels that later steps will add, and that
+            are there already.
+        extra (bool): Whether there is a row beside them that is carried on
+            and is no class: losses may train it, and new classes start from
+            it. Defaults to False.
+        zero_background (bool): Whether the background's logit starts as 0,
+            where losses that leave it out keep it: classes are then compared
+            with a probability of 1/2. Defaults to False.
     """
 
-    policies = ('default', 'background', 'balanced', 'share', 'index', 'zero')
+    policies = ('default', 'background', 'balanced', 'share', 'index', 'zero',
+                'extra')
     layers = 'convs'
 
     def __init__(self,
                  in_channels: int,
                  channels: Sequence[int],
-                 ahead: Sequence[int] = ()) -> None:
+                 ahead: Sequence[int] = (),
+                 extra: bool = False,
+                 zero_background: bool = False) -> None:
         super().__init__(channels)
         self.in_channels = in_channels
         self.out_channels = sum(self.channels) + sum(ahead)
         self.convs = nn.ModuleList(
             nn.Conv2d(in_channels, added, 1)
             for added in (*self.channels, *ahead) if added)
+        self.extra = nn.Conv2d(in_channels, 1, 1) if extra else None
+        if zero_background:
+            with torch.no_grad():
+                for part in self._channel(0):
+                    part.zero_()
+
+    @property
+    def weight(self) -> Tensor:
+        """Weights of all channels, (C, in_channels, 1, 1)."""
+        return torch.cat([conv.weight for conv in self.convs])
 
     def forward(self, x: Tensor) -> Tensor:
         """Map features (B, in_channels, H, W) to (B, out_channels, H, W)."""
@@ -92,7 +114,8 @@ class GrowingClassifier(_Growing):
           C_new / (C_new + 1);
         - ``'index'`` is ``'share'`` with C_new / C, where C counts the
           channels of all steps so far, so later classes start with less;
-        - ``'zero'`` sets weight and bias to 0.
+        - ``'zero'`` sets weight and bias to 0;
+        - ``'extra'`` copies weight and bias of the extra row.
         """
         grows = self._adds_to_old(policy)
         _check_share(policy, share)
@@ -105,6 +128,12 @@ class GrowingClassifier(_Growing):
                 f'The background channel {background} is not among the '
                 f'{num_old} channels of earlier steps.')
         weight, bias = self._channel(background)
+        if policy == 'extra':
+            if self.extra is None:
+                raise ValueError("The policy 'extra' needs a row to copy: set "
+                                 'model.classifier.extra=True.')
+            weight, bias = self.extra.weight, self.extra.bias
+            new.bias.copy_(bias.expand_as(new.bias))
         if policy == 'zero':
             new.weight.zero_()
             new.bias.zero_()
@@ -134,7 +163,7 @@ class GrowingClassifier(_Growing):
         conv = nn.Conv2d(
             self.in_channels, self.out_channels, 1, device=like.device,
             dtype=like.dtype)
-        conv.weight.copy_(torch.cat([c.weight for c in self.convs]))
+        conv.weight.copy_(self.weight)
         conv.bias.copy_(torch.cat([c.bias for c in self.convs]))
         return conv
 
@@ -202,7 +231,7 @@ def first_new(channels: Sequence[int]) -> int:
 
 
 def grow_head(head: nn.Module, channels: Sequence[int],
-              ahead: Sequence[int] = ()) -> GrowingClassifier:
+              **options) -> GrowingClassifier:
     """Give a decode head of mmseg one classifier for each step.
 
     Replaces ``head.conv_seg`` by freshly initialised convolutions. Further
@@ -216,7 +245,7 @@ def grow_head(head: nn.Module, channels: Sequence[int],
             'DeepLabV3CSSHead, ASPPHead, FCNHead or SegformerHead.')
     device = next(old.parameters()).device
     head.conv_seg = GrowingClassifier(
-        old.in_channels, channels, ahead).to(device)
+        old.in_channels, channels, **options).to(device)
     head.num_classes = head.out_channels = head.conv_seg.out_channels
     return head.conv_seg
 

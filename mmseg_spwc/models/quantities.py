@@ -7,7 +7,7 @@ import functools
 from collections.abc import Sequence
 from typing import Annotated, TypedDict, TypeVar, get_type_hints
 
-from torch import Tensor
+from torch import Tensor, nn
 
 T = TypeVar('T')
 OfTeacher = Annotated[T, 'of the previous model']
@@ -50,6 +50,9 @@ class SegmentorQuantities(TypedDict, total=False):
     pixel_weight: Tensor | None  # of every pixel's loss, (B, H, W)
     # of every pixel's distillation; None without priorities on it
     old_weight: Tensor | None
+    class_weight: Tensor | None  # of every old class's, (C_old,), likewise
+    classifier: nn.Module  # GrowingClassifier of the decode head
+    old_classifier: OfTeacher[nn.Module]
     num_new: int  # channels of this step
     num_old: int  # channels of the steps before
 

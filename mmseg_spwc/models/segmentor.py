@@ -12,7 +12,7 @@ from mmseg_spwc.registry import MODELS
 from mmseg_spwc.utils.options import check_options
 
 from .given import is_background, named_channels
-from .growing import grow_head
+from .growing import GrowingClassifier, grow_head
 from .losses.base import shrink
 from .pseudo_label import PseudoLabeller
 from .quantities import Maps, SegmentorQuantities
@@ -94,7 +94,9 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
     def grow(self) -> None:
         """Give every head one classifier for each step."""
         for head in self.heads():
-            grow_head(head, self.channels, self.ahead)
+            check_options(GrowingClassifier, self.of_classifier, 'classifier')
+            grow_head(head, self.channels, ahead=self.ahead,
+                      **self.of_classifier)
 
     def initialise_new(self, policy: str, share: float | None = None) -> None:
         """See :meth:`GrowingClassifier.initialise_new`."""
@@ -187,6 +189,9 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
             named=named,
             pixel_weight=self._weigh(given, old, factor, named),
             old_weight=self._weigh_old(old),
+            class_weight=self._weigh_classes(),
+            classifier=self.decode_head.conv_seg,
+            old_classifier=self.teacher and self.teacher.decode_head.conv_seg,
             num_new=self.num_new,
             num_old=self.num_old)
         values = self.named_losses(batch)
@@ -245,6 +250,12 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
         self.priorities = self.priorities.to(device)
         return self.priorities
 
+    def _weigh_classes(self) -> Tensor | None:
+        """Priority (spWC) of every old class, (C_old,)."""
+        if self.priorities is None or self.priority_on == 'pixel':
+            return None
+        return self.priorities[:self.num_old]
+
 
 def random_batch(num_old: int, num_new: int) -> tuple:
     """Quantities of a batch of noise, and its logits of the new channels,
@@ -265,6 +276,9 @@ def random_batch(num_old: int, num_new: int) -> tuple:
         old_logits=old_logits,
         old_features=Maps((noise(4), noise(4), old_logits)), given=labels,
         labels=labels, named=None, pixel_weight=None, old_weight=None,
+        class_weight=None,
+        classifier=GrowingClassifier(4, (num_old, num_new), extra=True),
+        old_classifier=GrowingClassifier(4, (num_old, )),
         num_new=num_new,
         num_old=num_old), rows
 

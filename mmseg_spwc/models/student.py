@@ -62,6 +62,8 @@ class Student:
         recompute (str, optional): Parts whose name this regular expression
             is found in keep their inputs alone and run again in the backward
             pass: less memory, more time, the same numbers.
+        classifier (dict, optional): ``extra`` and ``zero_background`` of
+            :class:`~mmseg_spwc.models.growing.GrowingClassifier`.
         **kwargs: Those of the network.
     """
 
@@ -75,12 +77,14 @@ class Student:
                  frozen: str | None = None,
                  train_only: str | None = None,
                  allocate: Sequence[int] | None = None,
+                 classifier: dict | None = None,
                  recompute: str | None = None,
                  **kwargs) -> None:
         super().__init__(*args, **kwargs)
         self.rc = rc
         self.channels = tuple(channels)
         self.ahead = _counts(allocate)
+        self.of_classifier = dict(classifier or {})
         self.num_new = self.channels[-1]
         self.num_old = sum(self.channels[:-1])
         self.grow()

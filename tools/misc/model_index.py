@@ -26,6 +26,8 @@ METHODS = {
               'for Incremental Semantic Segmentation', '2210.06816'),
     'dft': ('DFT*', 'Revisiting Continual Semantic Segmentation with '
             'Pre-trained Vision Models', '2508.04267'),
+    'dkd': ('DKD', 'Decomposed Knowledge Distillation for Class-Incremental '
+            'Semantic Segmentation', '2210.05941'),
     'ewc': ('EWC', *EWC),
     'ewf': ('EWF', 'Endpoints Weight Fusion for Class Incremental Semantic '
             'Segmentation', '2305.06558'),

@@ -2,6 +2,8 @@
 from .class_similarity import ClassSimilarityLoss
 from .cross_entropy import (
     ClassBCELoss,
+    ExtraRowLoss,
+    NewClassBCELoss,
     PixelCrossEntropyLoss,
     TaskCrossEntropyLoss,
     UnbiasedCrossEntropyLoss,
@@ -10,6 +12,7 @@ from .distillation import (
     AdaptiveLogitLoss,
     AlifeDistillationLoss,
     BCEDistillationLoss,
+    DecomposedDistillationLoss,
     DistillationLoss,
     HeadDistillationLoss,
     LabelGuidedLoss,
@@ -19,9 +22,10 @@ from .features import FeatureMSELoss, LocalPODLoss, PooledCubeLoss
 
 __all__ = [
     'AdaptiveLogitLoss', 'AlifeDistillationLoss', 'BCEDistillationLoss',
-    'ClassBCELoss', 'ClassSimilarityLoss', 'DistillationLoss',
-    'FeatureMSELoss', 'HeadDistillationLoss', 'LabelGuidedLoss',
-    'LocalPODLoss', 'PixelCrossEntropyLoss', 'PooledCubeLoss',
+    'ClassBCELoss', 'ClassSimilarityLoss', 'DecomposedDistillationLoss',
+    'DistillationLoss', 'ExtraRowLoss', 'FeatureMSELoss',
+    'HeadDistillationLoss', 'LabelGuidedLoss', 'LocalPODLoss',
+    'NewClassBCELoss', 'PixelCrossEntropyLoss', 'PooledCubeLoss',
     'TaskCrossEntropyLoss', 'UnbiasedCrossEntropyLoss',
     'UnbiasedDistillationLoss'
 ]

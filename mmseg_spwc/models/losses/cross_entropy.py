@@ -1,8 +1,11 @@
 """Losses that compare logits with labels."""
+from collections.abc import Sequence
+
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.registry import MODELS
 
 from ..given import is_background
@@ -130,6 +133,62 @@ class ClassBCELoss(PixelLoss):
         positive = logits.gather(1, index).squeeze(1)
         loss = (F.softplus(logits).sum(dim=1) - positive) * valid
         return self.loss_weight * mean_over_pixels(loss, pixel_weight)
+
+
+@MODELS.register_module()
+class NewClassBCELoss(PixelLoss):
+    r"""Classification loss of `DKD <https://arxiv.org/abs/2210.05941>`_.
+
+    :math:`\sum_{c} BCE(z_c, 1[y = c])` over the new classes, without the
+    background, averaged over all pixels.
+
+    Args:
+        pos_weight (float): Factor of the pixels of a class in its own term.
+            Defaults to 1.
+        void (str): Ignored pixels are ``'negative'`` for every class, as
+            published, or left out (``'ignore'``). Defaults to 'negative'.
+    """
+
+    def __init__(self, pos_weight: float = 1., void: str = 'negative',
+                 **kwargs) -> None:
+        super().__init__(**kwargs)
+        if void not in ('negative', 'ignore'):
+            raise ValueError(f"void is 'negative' or 'ignore', not {void!r}.")
+        self.pos_weight = pos_weight
+        self.void = void
+
+    @full_precision
+    def forward(self, logits: Tensor, labels: Tensor, num_old: int,
+                pixel_weight: Tensor | None = None) -> Tensor:
+        check_labels(logits, labels)
+        first = max(num_old, 1)
+        classes = torch.arange(first, logits.shape[1], device=labels.device)
+        target = labels[:, None] == classes.view(-1, 1, 1)
+        valid = labels[:, None] != self.ignore_index
+        loss = F.binary_cross_entropy_with_logits(
+            logits[:, first:], (target & valid).to(logits), reduction='none',
+            pos_weight=logits.new_tensor(self.pos_weight))
+        if self.void == 'ignore':
+            loss = loss * valid
+        return self.loss_weight * mean_over_pixels(loss.sum(1), pixel_weight)
+
+
+@MODELS.register_module()
+class ExtraRowLoss(Loss):
+    """Teaches the classifier's extra row to say no to every pixel.
+
+    It is DKD's auxiliary classifier, from which new classes start; the
+    network is not trained by it. The mean of BCE(z, 0) at the decoder's size.
+    """
+
+    @full_precision
+    def forward(self, features: Sequence[Tensor],
+                classifier: nn.Module) -> Tensor:
+        if classifier.extra is None:
+            raise ConfigError('ExtraRowLoss needs a row to train: set '
+                              'model.classifier.extra=True.')
+        return self.loss_weight * F.softplus(
+            classifier.extra(features[-2].detach())).mean()
 
 
 @MODELS.register_module()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from mmseg_spwc.labels import VOID
 from mmseg_spwc.registry import MODELS
@@ -94,15 +94,63 @@ class BCEDistillationLoss(Loss):
 
     :math:`\sum_{c < C_{old}} BCE(z_c, \sigma(z^{old}_c))`, averaged over all
     pixels, whatever their label.
+
+    Args:
+        skip_background (bool): Leave channel 0 out. Defaults to False.
+    """
+
+    def __init__(self, skip_background: bool = False, **kwargs) -> None:
+        super().__init__(**kwargs)
+        self.first = int(skip_background)
+
+    @full_precision
+    def forward(self, logits: Tensor, old_logits: Tensor,
+                class_weight: Tensor | None = None) -> Tensor:
+        check_old_logits(logits, old_logits)
+        kept = slice(self.first, old_logits.shape[1])
+        return self.loss_weight * sum_of_classes(
+            logits[:, kept], old_logits[:, kept], class_weight)
+
+
+def sum_of_classes(logits: Tensor, old_logits: Tensor,
+                   class_weight: Tensor | None = None) -> Tensor:
+    """Cross entropy of old probabilities, summed over the last classes that
+    have a weight and averaged over pixels."""
+    number = logits.shape[1]
+    weight = None if class_weight is None else class_weight[-number:].view(
+        -1, 1, 1).to(logits)
+    return number * F.binary_cross_entropy_with_logits(
+        logits, old_logits.detach().sigmoid(), weight)
+
+
+@MODELS.register_module()
+class DecomposedDistillationLoss(Loss):
+    r"""Decomposed distillation of `DKD <https://arxiv.org/abs/2210.05941>`_.
+
+    A logit without its bias is what speaks for the class and what speaks
+    against it, :math:`z^\pm_c = \sum_k f_k w^\pm_{ck}` with the positive and
+    the negative weights alone. Both are distilled as in LwF-MC, on the
+    decoder's maps and without the background: ``loss_pos`` and ``loss_neg``.
     """
 
     @full_precision
-    def forward(self, logits: Tensor, old_logits: Tensor) -> Tensor:
-        check_old_logits(logits, old_logits)
-        num_old = old_logits.shape[1]
-        loss = F.binary_cross_entropy_with_logits(
-            logits[:, :num_old], old_logits.detach().sigmoid())
-        return self.loss_weight * (num_old * loss)
+    def forward(self, features: Sequence[Tensor],
+                old_features: Sequence[Tensor], classifier: nn.Module,
+                old_classifier: nn.Module,
+                class_weight: Tensor | None = None) -> dict[str, Tensor]:
+        new, old = features[-2], old_features[-2].detach()
+        old_weight = old_classifier.weight[1:].to(old)
+        weight = classifier.weight[1:len(old_weight) + 1]
+        return {
+            f'loss_{name}': self.loss_weight * sum_of_classes(
+                F.conv2d(new, sign(weight)), F.conv2d(old, sign(old_weight)),
+                class_weight)
+            for name, sign in (('pos', F.relu), ('neg', _negative))
+        }
+
+
+def _negative(weight: Tensor) -> Tensor:
+    return weight.clamp(max=0)
 
 
 @MODELS.register_module()

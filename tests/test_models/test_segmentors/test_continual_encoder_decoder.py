@@ -25,8 +25,8 @@ class Keeps(nn.Module):
 class KeepsAll(Keeps):
 
     def forward(self, logits, features, stages, old_logits, old_features,
-                given, labels, named, pixel_weight, old_weight, num_new,
-                num_old):
+                given, labels, named, pixel_weight, old_weight, class_weight,
+                classifier, old_classifier, num_new, num_old):
         self.got = dict(locals())
         return logits.square().mean()
 
