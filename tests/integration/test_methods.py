@@ -37,7 +37,7 @@ def final(cfg, step=1):
 
 @pytest.mark.parametrize('name', [
     'lwf', 'lwf_mc', 'ilt', 'mib', 'plop', 'plop_compat', 'rcil',
-    'rcil_compat', 'alife', 'reminder', 'dft',
+    'rcil_compat', 'alife', 'reminder', 'ucd', 'dft',
     'mib_ewf', 'plop_ewf', 'lgkd', 'mib_lgkd', 'dkd'
 ])
 def test_method_runs_two_steps(with_method, name, no_bars):

@@ -20,7 +20,7 @@ SPWC = ('Self-paced Weight Consolidation for Continual Learning',
         '2307.10845')
 EWC = ('Overcoming catastrophic forgetting in neural networks', '1612.00796')
 LWF = ('Learning without Forgetting', '1606.09282')
-# by folder below configs/: name, and title and arXiv id (if any) of the paper
+# by folder below configs/: name, title and arXiv id (if any) of the paper
 METHODS = {
     'alife': ('ALIFE', 'ALIFE: Adaptive Logit Regularizer and Feature Replay '
               'for Incremental Semantic Segmentation', '2210.06816'),
@@ -43,6 +43,8 @@ METHODS = {
             '1711.09601'),
     'mib': ('MiB', 'Modeling the Background for Incremental Learning in '
             'Semantic Segmentation', '2002.00718'),
+    'nest': ('NeST', 'Early Preparation Pays Off: New Classifier Pre-tuning '
+             'for Class Incremental Semantic Segmentation', '2407.14142'),
     'plop': ('PLOP', 'PLOP: Learning without Forgetting for Continual '
              'Semantic Segmentation', '2011.11390'),
     'reminder': ('REMINDER', 'Class Similarity Weighted Knowledge '
@@ -52,6 +54,8 @@ METHODS = {
     'si': ('SI', 'Continual Learning Through Synaptic Intelligence',
            '1703.04200'),
     'spwc': ('spWC', *SPWC),
+    'ucd': ('UCD', 'Uncertainty-aware Contrastive Distillation for '
+            'Incremental Semantic Segmentation', '2203.14098'),
     'demo': ('Demo', *SPWC),
     'classification/blip': ('BLIP', 'Continual Learning via Bit-Level '
                             'Information Preserving', '2105.04444'),

@@ -2,6 +2,7 @@
 from .bit_preserving_hook import BitPreservingHook
 from .consolidation_hook import ConsolidationHook
 from .feature_replay_hook import FeatureReplayHook
+from .pretuning_hook import PretuningHook
 from .prototype_hook import PrototypeHook
 from .pseudo_label_hook import PseudoLabelHook
 from .replay_priority_hook import ReplayPriorityHook
@@ -11,7 +12,7 @@ from .weight_fusion_hook import SelfPacedFusionHook, WeightFusionHook
 
 __all__ = [
     'BitPreservingHook', 'ConsolidationHook', 'FeatureReplayHook',
-    'PrototypeHook', 'PseudoLabelHook', 'ReplayPriorityHook',
-    'SelfPacedFusionHook', 'SelfPacedHook', 'StepTransitionHook',
-    'WeightFusionHook'
+    'PretuningHook', 'PrototypeHook', 'PseudoLabelHook',
+    'ReplayPriorityHook', 'SelfPacedFusionHook', 'SelfPacedHook',
+    'StepTransitionHook', 'WeightFusionHook'
 ]

@@ -1,5 +1,5 @@
 """ALIFE-M: old classes are replayed as features, not as images."""
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,8 +8,6 @@ from mmengine.dist import all_gather_object, all_reduce
 from mmengine.hooks import Hook
 from mmengine.logging import print_log
 from torch import Tensor, nn
-from torch.optim import Optimizer
-from torch.optim.lr_scheduler import PolynomialLR
 from torch.utils.data import DataLoader
 
 from mmseg_spwc.errors import ConfigError
@@ -20,13 +18,13 @@ from mmseg_spwc.models.feature_replay import (
     region_means,
     replay_loss,
 )
-from mmseg_spwc.models.segmentor import labels_of
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 from mmseg_spwc.utils.files import write_tensors
 from mmseg_spwc.utils.random_state import seeded
 
 from ..context import StepContext, context_of
+from ..side_training import decoder_map, minimise, one_epoch, prepared
 from ..step_data import once_through
 
 FILE_NAME = 'feature_memory.pth'
@@ -237,7 +235,7 @@ def rotate_memory(student: nn.Module, loader: DataLoader,
             decoder_map(student.teacher, inputs), decoder_map(student, inputs))
 
     optimizer = torch.optim.Adam(rotation.rotations.parameters(), stage.lr)
-    loss = _minimise(student, loader, loss_of, optimizer, stage.epochs)
+    loss = minimise(student, loader, loss_of, optimizer, stage.epochs)
     memory.replace(rotation.carried())
     return loss
 
@@ -266,57 +264,13 @@ def train_classifiers(student: nn.Module, loader: DataLoader,
 
     optimizer = torch.optim.SGD(
         classifier.parameters(), stage.lr, momentum=0.9, weight_decay=1e-4)
-    return _minimise(student, loader, loss_of, optimizer, stage.epochs)
-
-
-@torch.no_grad()
-def decoder_map(model: nn.Module, inputs: Tensor) -> Tensor:
-    """The map that the classifier reads, (B, D, h, w), as a constant."""
-    return model.tapped_forward(inputs).features.decoder
-
-
-def _minimise(student: nn.Module, loader: DataLoader,
-              loss_of: Callable, optimizer: Optimizer, epochs: int) -> float:
-    """Run epochs with a polynomial decay; return the last one's loss.
-
-    Every rank sees its own share of the images; gradients are averaged.
-    """
-    schedule = PolynomialLR(optimizer, max(epochs * len(loader), 1), 0.9)
-    params = [p for g in optimizer.param_groups for p in g['params']]
-    losses = [torch.zeros(1)]
-    for epoch in range(epochs):
-        losses = []
-        for inputs, labels in _epoch(student, loader, epoch):
-            optimizer.zero_grad()
-            loss = loss_of(inputs, labels)
-            loss.backward()
-            for param in params:
-                all_reduce(param.grad, 'mean')
-            optimizer.step()
-            schedule.step()
-            losses.append(loss.detach())
-    optimizer.zero_grad()
-    return float(sum(losses) / max(len(losses), 1))
-
-
-def _epoch(student: nn.Module, loader: DataLoader, epoch: int) -> Iterator:
-    """One epoch of the training loader, whose sampler may be endless."""
-    loader.sampler.set_epoch(epoch)
-    batches = (b for b, _ in zip(loader, range(len(loader)), strict=False))
-    return prepared(student, batches)
-
-
-def prepared(student: nn.Module, batches: Iterable) -> Iterator:
-    """Images (B, 3, H, W) and labels (B, H, W) of batches."""
-    for batch in batches:
-        batch = student.data_preprocessor(batch, training=True)
-        yield batch['inputs'], labels_of(batch['data_samples'])
+    return minimise(student, loader, loss_of, optimizer, stage.epochs)
 
 
 def _centres(student: nn.Module, loader: DataLoader) -> Tensor:
     """Mean of the old and of the new network's decoder maps, (2, D)."""
     total, count = 0., 0.
-    for inputs, _ in _epoch(student, loader, 0):
+    for inputs, _ in one_epoch(student, loader, 0):
         maps = torch.stack([
             decoder_map(model, inputs) for model in (student.teacher, student)
         ])  # (2, B, D, h, w)

@@ -17,8 +17,8 @@ from mmseg_spwc.utils.files import write_tensors
 from mmseg_spwc.utils.random_state import seeded
 
 from ..context import context_of
+from ..side_training import decoder_map, prepared
 from ..step_data import once_through
-from .feature_replay_hook import decoder_map, prepared
 
 FILE_NAME = 'prototypes.pth'
 

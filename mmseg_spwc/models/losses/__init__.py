@@ -1,5 +1,6 @@
 """Losses of continual segmentation and classification."""
 from .class_similarity import ClassSimilarityLoss
+from .contrast import ContrastiveDistillationLoss
 from .cross_entropy import (
     ClassBCELoss,
     ExtraRowLoss,
@@ -22,10 +23,10 @@ from .features import FeatureMSELoss, LocalPODLoss, PooledCubeLoss
 
 __all__ = [
     'AdaptiveLogitLoss', 'AlifeDistillationLoss', 'BCEDistillationLoss',
-    'ClassBCELoss', 'ClassSimilarityLoss', 'DecomposedDistillationLoss',
-    'DistillationLoss', 'ExtraRowLoss', 'FeatureMSELoss',
-    'HeadDistillationLoss', 'LabelGuidedLoss', 'LocalPODLoss',
-    'NewClassBCELoss', 'PixelCrossEntropyLoss', 'PooledCubeLoss',
-    'TaskCrossEntropyLoss', 'UnbiasedCrossEntropyLoss',
+    'ClassBCELoss', 'ClassSimilarityLoss', 'ContrastiveDistillationLoss',
+    'DecomposedDistillationLoss', 'DistillationLoss', 'ExtraRowLoss',
+    'FeatureMSELoss', 'HeadDistillationLoss', 'LabelGuidedLoss',
+    'LocalPODLoss', 'NewClassBCELoss', 'PixelCrossEntropyLoss',
+    'PooledCubeLoss', 'TaskCrossEntropyLoss', 'UnbiasedCrossEntropyLoss',
     'UnbiasedDistillationLoss'
 ]
