@@ -136,6 +136,8 @@ def check_start_files(cfg: Config) -> None:
 def _set_iterations(cfg: Config, counts: Mapping[str, int],
                     scenario: Scenario, step: int) -> int:
     """Settle how long a step is, and return it in iterations."""
+    if not scenario.sources('train', step):  # its data are gone
+        return 0
     batch = cfg.train_dataloader.batch_size * get_world_size()
     images = counts['train']
     if counts.get('replay'):
@@ -143,7 +145,7 @@ def _set_iterations(cfg: Config, counts: Mapping[str, int],
         images = epoch_size(images, counts['replay'], batch, replay.share)
     if images < batch:
         raise ConfigError(
-            f'Step {step} (classes {list(scenario.new_classes(step))}) has '
+            f'Step {step} (classes {", ".join(scenario.called(step))}) has '
             f'{images} training images, fewer than the total batch of '
             f'{batch}: use a smaller total_batch_size, a smaller '
             'heldout.ratio or other steps.')

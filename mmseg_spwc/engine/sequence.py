@@ -21,7 +21,11 @@ from mmseg_spwc.config.step import (
 )
 from mmseg_spwc.errors import data_losses, input_errors
 from mmseg_spwc.evaluation import judge
-from mmseg_spwc.problems import problem_of
+from mmseg_spwc.problems import (
+    check_data_left,
+    keep_last_scores,
+    problem_of,
+)
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import DATASETS, RUNNERS
 from mmseg_spwc.runtime.agreement import check_agreement
@@ -130,6 +134,10 @@ class ContinualRunner:
                  'tests.')
         plan = plan_steps(self.cfg, self.scenario, self.steps)
         self.start = self._find_start(record, plan)
+        until = self.start.step if self.start else -1
+        check_data_left(self.scenario, [
+            step for step in self.steps
+            if step > until and step not in record.finished_steps])
         return record, plan
 
     def _train_steps(self) -> Record:
@@ -211,6 +219,10 @@ class ContinualRunner:
             replay=_replayed(runner),
             start_from=context.entry.get('start_from'),
             curves=loss_curves(runner.message_hub, runner.iter))
+        if (self.cfg.get('heldout') or {}).get('ratio'):
+            entry['kpi'] = keep_last_scores(
+                entry['kpi'], self.scenario, step,
+                [*record.steps, *self._scored_before(step)])
         if self.cfg.get('accept'):
             entry['accepted'] = judge([*record.steps, entry],
                                       **self.cfg.accept)
@@ -231,6 +243,11 @@ class ContinualRunner:
         record.add_step(
             entry, dict(self.problem.summary(steps), **_memory_used(steps)))
         from_first_rank(record.write, self.work_dir)
+
+    def _scored_before(self, step: int) -> list:
+        """The entry that another run has of a step that was its own."""
+        taken = self.start is not None and step <= self.start.step
+        return self.start.scored(step) if taken else []
 
     def _is_gone(self, step: int) -> bool:
         """Whether only the scores are left of a step of ``start_from``."""

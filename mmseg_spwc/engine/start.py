@@ -135,9 +135,7 @@ class Start:
 
     def _step_before(self, step: int) -> str | dict:
         """The weights of an earlier step, or its entry where they are gone."""
-        folder = Path(self.model.path).parent.parent
-        entries = Record.read(folder).steps \
-            if (folder / FILE_NAME).is_file() else []
+        folder, entries = self._run()
         # of domains, all steps know the same classes
         for entry in sorted(entries, key=lambda e: e['step'] != step):
             if set(entry['classes']) != set(self.names[step]):
@@ -152,6 +150,18 @@ class Start:
             f'to {self.step}, but nothing beside it tells what was known '
             f'after step {step} ({_some(self.names[step])}): leave it in its '
             'run, or let step 0 of the scenario learn all its classes.')
+
+    def _run(self) -> tuple[Path, list]:
+        """The folder of the run that the model is of, and its entries."""
+        folder = Path(self.model.path).parent.parent
+        known = self.model.stamp and (folder / FILE_NAME).is_file()
+        return folder, Record.read(folder).steps if known else []
+
+    def scored(self, step: int) -> list:
+        """The entry of a step in that run, if its channels are the same."""
+        return [entry for entry in self._run()[1]
+                if entry['step'] == step
+                and entry['classes'] == self.names[step]]
 
     def _compare(self, scenario: Scenario) -> None:
         """Say in what its training was another one than here."""

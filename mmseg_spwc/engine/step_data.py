@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from mmseg_spwc.consolidation import Importance, ImportanceSum
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.models.losses.base import shrink
 from mmseg_spwc.terminal import track
 from mmseg_spwc.utils.options import is_positive
@@ -133,6 +134,12 @@ def once_through(loader: DataLoader) -> DataLoader:
     """
     # round_up would count some images twice, our own samplers drop some
     own = getattr(loader.dataset, 'new', len(loader.dataset))
+    if not own:
+        raise ConfigError(
+            f'The images of step {loader.dataset.step} are gone, but the '
+            'method measures on them what it keeps of the step: give the '
+            'data of the step, or choose a method that needs none of the '
+            'past (docs/methods.md).')
     sampler = DefaultSampler(
         range(own), shuffle=True, seed=0, round_up=False)
     return DataLoader(

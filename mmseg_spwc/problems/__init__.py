@@ -2,10 +2,12 @@
 from mmseg_spwc.scenario import Scenario
 
 from .classification_problem import Classification
+from .gone_data import check_data_left, keep_last_scores
 from .problem import Problem
 from .segmentation_problem import Segmentation
 
-__all__ = ['Classification', 'Problem', 'Segmentation', 'problem_of']
+__all__ = ['Classification', 'Problem', 'Segmentation', 'check_data_left',
+           'keep_last_scores', 'problem_of']
 
 _PROBLEMS = dict(segmentation=Segmentation, classification=Classification)
 

@@ -39,7 +39,25 @@ def step_report(record: Record, step: int) -> str:
                         key=lambda pair: -pair[1])
         lines.append('  spWC protects next: ' + (_some(
             [f'{name} {v:.2f}' for name, v in chosen]) or 'nothing'))
+    lines += _gone_scores(record, step)
     return '\n'.join(lines)
+
+
+def _gone_scores(record: Record, step: int) -> list[str]:
+    """On which old scores spWC goes on, of units whose data are gone."""
+    entry = record.step(step)
+    unit = (entry.get('self_paced') or {}).get('unit')
+    since = ((entry.get('kpi') or {}).get('since') or {}).get(unit) or []
+    old: dict = {}
+    for name, after in zip(unit_names(record, unit, len(since)), since,
+                           strict=True):
+        if after != step:
+            old.setdefault(after, []).append(name)
+    return [
+        f'  data gone: {_some(names)} '
+        + ('never scored, weight 1' if after is None else
+           f'by the scores after step {after}')
+        for after, names in sorted(old.items(), key=lambda i: i[0] or -1)]
 
 
 def accepted_line(accepted: dict) -> str:

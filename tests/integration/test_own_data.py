@@ -22,14 +22,14 @@ BASE = dict(classes=list(NAMES[1:5]))
 
 @pytest.fixture(scope='module')
 def poles(shapes_root, tmp_path_factory):
-    """Images with an arrow, whose masks have 7 for it and 200 for squares."""
+    """Images with arrows, 7 in their masks, or squares, 200 there."""
     root = tmp_path_factory.mktemp('poles')
     for split, name in (('train', 'train'), ('test', 'val')):
         listed = shapes_root / f'ImageSets/Segmentation/{name}.txt'
         for image in listed.read_text().split():
             mask = np.array(Image.open(
                 shapes_root / f'SegmentationClass/{image}.png'))
-            if 9 not in mask:
+            if not np.isin(mask, (2, 9)).any():
                 continue
             for kind in ('images', 'masks'):
                 (root / kind / split).mkdir(parents=True, exist_ok=True)
@@ -173,6 +173,38 @@ def test_a_step_may_be_added_and_old_data_go(run, poles):
     assert not len(built(cfg, 0, 'test_dataloader'))
     assert built(cfg, 0).metainfo['classes'] == ('background',
                                                  *BASE['classes'])
+
+
+def test_spwc_goes_on_with_the_last_scores(run, config_in, poles, tmp_path,
+                                           capsys):
+    """A run whose data are gone hands on its weights and its scores."""
+    cfg = with_steps(
+        config_in(tmp_path, 'configs/demo/rcil-spwc_shapes-6-1.py'),
+        BASE | dict(data=None), dict(classes=['pole'], data=None), dict(
+            classes=['tree'], data=own(poles, dict(
+                tree=200, background='others'))),
+        dict(classes=['bush'], data=own(poles, dict(
+            bush=7, background='others'))))
+    cfg.start_from = f'{run.work_dir}/step_01/final.pth'
+    cfg.train_dataloader.dataset.data_root = '/no/where'
+    cfg.data_root = None
+    cfg.train_cfg.max_epochs = cfg.schedule.later.train_cfg.max_epochs = 1
+    steps = ContinualRunner(cfg).train().steps
+    before = [s['kpi'] for s in Record.read(run.work_dir).steps]
+    assert [s['kpi']['class'] for s in steps[:2]] == [
+        b['class'] for b in before]
+    assert [s['iou'] for s in steps[:2]] == [[None] * 5, [None] * 6]
+    assert [s['images']['train'] for s in steps[:2]] == [0, 0]
+    # the folders of trees tell of background, and of nothing old
+    kpi = steps[2]['kpi']
+    assert kpi['class'][1:6] == before[1]['class'][1:]
+    assert kpi['since']['class'] == [2, *(
+        None if x is None else 1 for x in before[1]['class'][1:]), 2]
+    # this config keeps the background out of it
+    assert steps[2]['priority']['psi'][1:] == before[1]['class'][1:]
+    assert steps[3]['priority']['psi'][1:] == kpi['class'][1:]
+    said = capsys.readouterr().out
+    assert 'data gone: disc' in said and 'by the scores after step 1' in said
 
 
 def test_tasks_of_different_datasets(tmp_path):

@@ -7,7 +7,7 @@ from mmengine.hooks import Hook
 from mmengine.logging import print_log
 
 from mmseg_spwc.errors import ConfigError
-from mmseg_spwc.problems import problem_of
+from mmseg_spwc.problems import keep_last_scores, problem_of
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.selfpaced import (
     PriorityWeights,
@@ -93,6 +93,9 @@ class SelfPacedHook(Hook):
         context = context_of(runner)
         kpi = problem_of(context.scenario).kpi(
             metrics, runner.val_loop, context.scenario, context.step)
+        kpi = keep_last_scores(
+            kpi, context.scenario, context.step,
+            [context.record.step(s) for s in range(context.step)])
         self._apply(runner, kpi[self.choice.unit])
 
     def _apply(self, runner, now: list) -> None:
