@@ -108,7 +108,9 @@ def input_errors(what: str) -> Iterator[None]:
 
 def _reason(error: Exception) -> str:
     if not isinstance(error, KeyError):
-        return str(error)
+        # an assertion without words: what it asserts
+        return str(error) or traceback.extract_tb(
+            error.__traceback__)[-1].line
     text = str(error.args[0])
     return _missing(text) if text.isidentifier() else text
 

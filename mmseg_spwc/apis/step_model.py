@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 from mmengine.config import Config
 from mmengine.registry import init_default_scope
-from mmengine.utils import import_modules_from_strings
 from torch import Tensor, nn
 from torch.utils.data import Dataset
 
 from mmseg_spwc.config.keys import check_keys
+from mmseg_spwc.config.load import import_own
 from mmseg_spwc.config.step import scenario_of, step_config
 from mmseg_spwc.datasets.labelled_images import find_key
 from mmseg_spwc.errors import (
@@ -160,6 +160,6 @@ def config_of(run: Run) -> Config:
     except Exception as error:  # anything may be written there
         raise ConfigError(f'The config in the record of {run.folder} cannot '
                           f'be read ({error}).') from error
-    if cfg.get('custom_imports') and is_trusted(run):
-        import_modules_from_strings(**cfg.custom_imports)
+    if is_trusted(run):
+        import_own(cfg)
     return cfg

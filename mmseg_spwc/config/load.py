@@ -2,6 +2,7 @@
 import difflib
 import os
 import re
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -133,15 +134,14 @@ def read_config(path: str, trust: bool = False) -> Config:
     try:
         with shown(verbose=False):  # MMEngine tells of variables it uses
             if Path(path).name != FILE_NAME:
-                return Config.fromfile(path)
+                return _from_file(path)
             record = Record.read(path)
             if not (trust or record.is_own):
                 raise RecordError(
                     f'{path} is not of a run of yours, so the config in it '
                     f'(JSON, under run.config) is not used. {ADVICE}')
             cfg = Config(record.config)
-            if cfg.get('custom_imports'):
-                import_modules_from_strings(**cfg.custom_imports)
+            import_own(cfg)
             return cfg
     except RecordError:
         raise
@@ -151,6 +151,48 @@ def read_config(path: str, trust: bool = False) -> Config:
         raise ConfigError(
             f'{path} cannot be read ({type(error).__name__}: {error}): '
             'correct it or the _base_ file at fault.') from error
+
+
+def _from_file(path: str) -> Config:
+    """Read a config whose bases may import modules, each of its own.
+
+    MMEngine refuses a key that two bases have, this one too.
+    """
+    found, read = [], Config._file2dict
+
+    def without_imports(*args, **kwargs) -> tuple:
+        content, *rest = read(*args, **kwargs)
+        found.append(content.pop('custom_imports', None) or {})
+        return content, *rest
+
+    Config._file2dict = staticmethod(without_imports)
+    try:
+        cfg = Config.fromfile(path)
+    finally:
+        Config._file2dict = staticmethod(read)
+    modules = [name for part in found
+               for name in _listed(part.get('imports', []))]
+    if modules:
+        cfg.custom_imports = dict(
+            imports=list(dict.fromkeys(modules)), allow_failed_imports=any(
+                part.get('allow_failed_imports') for part in found))
+        import_own(cfg)
+    return cfg
+
+
+def import_own(cfg: Mapping) -> None:
+    """Import what ``custom_imports`` names.
+
+    It is also looked for in the folder that one starts in.
+    """
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    if cfg.get('custom_imports'):
+        import_modules_from_strings(**cfg['custom_imports'])
+
+
+def _listed(value: str | list) -> list:
+    return [value] if isinstance(value, str) else list(value)
 
 
 def _nearest(path: str) -> str:

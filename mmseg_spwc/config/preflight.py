@@ -5,6 +5,7 @@ the step that uses it begins.
 """
 import copy
 import dataclasses
+import difflib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -169,23 +170,59 @@ def check_parts(configs: Mapping[int, Config]) -> None:
     Raises:
         ConfigError: If a name is unknown or an option wrong.
     """
-    for step, cfg in configs.items():
-        with input_errors(f'config of step {step}'):
-            check_parts_in(cfg.values())
-            hooks = [HOOKS.build(hook) for hook in _hooks(cfg)]
-            _check_losses(cfg.model, step)
-            _check_optimiser(cfg)
-            _check_loop(cfg, 'train_cfg', 'EpochBasedTrainLoop')
-            _check_loop(cfg, 'test_cfg', 'TestLoop')
-            for name in LOADERS:
-                check_options(cfg.get(name) or {}, DataLoader, name,
-                              TAKEN_OUT)
-    with input_errors(f'config of step {step}'):
-        model = _network(cfg.model)
-        model.try_losses()
-        for hook in hooks:
-            if hasattr(hook, 'try_on'):
-                hook.try_on(model)
+    for step in configs:
+        _check_step(configs, step, _try_parts)
+    _check_step(configs, step, _try_network)
+
+
+def _check_step(configs: Mapping[int, Config], step: int,
+                check: Callable) -> None:
+    """Check the config of a step, and say which others have its fault."""
+
+    def fault(number: int) -> str | None:
+        try:
+            with input_errors(''):
+                check(copy.deepcopy(configs[number]), number)
+        except ConfigError as error:
+            return str(error)
+        return None
+
+    try:
+        with input_errors(''):
+            return check(configs[step], step)
+    except ConfigError as error:
+        said = str(error)
+        first, *later = configs
+        alike = [fault(number) == said
+                 for number in dict.fromkeys((first, *later[:1], *later[-1:]))]
+        where = f'config of step {step}'
+        if all(alike):
+            where = f'config of every step, from step {first}'
+        elif len(later) > 1 and all(alike[1:]):
+            where = f'config of step {later[0]} and all later ones'
+        # what has no beginning says itself where it is
+        raise ConfigError(f'{where}{said}' if said.startswith(': ') else
+                          said) from error
+
+
+def _try_parts(cfg: Config, step: int) -> None:
+    check_parts_in(cfg.values())
+    for hook in _hooks(cfg):
+        HOOKS.build(hook)
+    _check_losses(cfg.model, step)
+    _check_optimiser(cfg)
+    _check_loop(cfg, 'train_cfg', 'EpochBasedTrainLoop')
+    _check_loop(cfg, 'test_cfg', 'TestLoop')
+    for name in LOADERS:
+        check_options(cfg.get(name) or {}, DataLoader, name, TAKEN_OUT)
+
+
+def _try_network(cfg: Config, step: int) -> None:
+    model = _network(cfg.model)
+    model.try_losses()
+    for hook in map(HOOKS.build, _hooks(cfg)):
+        if hasattr(hook, 'try_on'):
+            hook.try_on(model)
 
 
 def _network(model: Config) -> nn.Module:
@@ -210,11 +247,23 @@ def _check_losses(model: Config, step: int) -> None:
     for name, config in model.losses.items():
         if config is None:
             continue
+        if config.get('type') is None:
+            raise ValueError(_without_type(name, model.losses))
         asked = student.arguments_of(MODELS.build(config))
         if step == 0 and of_teacher(student.quantities) & {*asked}:
             raise ConfigError(
                 f'The loss {name!r} compares with the previous model, but '
                 'step 0 has none: move it to method.later.')
+
+
+def _without_type(name: str, losses: Mapping) -> str:
+    """An option of a loss that is not there makes a loss without a type."""
+    known = [other for other in losses if other != name and losses[other]
+             and losses[other].get('type')]
+    near = difflib.get_close_matches(name, known, 1, 0.5)
+    hint = f'did you mean {near[0]!r}? ' if near else ''
+    return (f'The loss {name!r} has no type: {hint}The losses here are '
+            f'{", ".join(known)}; a further one needs a type.')
 
 
 def _check_optimiser(cfg: Config) -> None:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 import torch
+from mmseg.models.decode_heads.decode_head import BaseDecodeHead
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -18,6 +19,8 @@ from mmseg_spwc.errors import CheckpointError
 _PART = re.compile(r'(.+)\.(?:convs|linears)\.(\d+)\.(weight|bias)')
 # where MMPretrain's heads keep their last layer: LinearClsHead,
 # StackedLinearClsHead, VisionTransformerClsHead
+OTHER_HEADS = ('Choose a head such as DeepLabV3CSSHead, ASPPHead, FCNHead or '
+               'SegformerHead.')
 PLACES = ('fc', 'fc.fc', 'layers.head')
 
 
@@ -234,15 +237,18 @@ def grow_head(head: nn.Module, channels: Sequence[int],
               **options) -> GrowingClassifier:
     """Give a decode head of mmseg one classifier for each step.
 
-    Replaces ``head.conv_seg`` by freshly initialised convolutions. Further
-    per-class layers (DAHead, EncHead) are kept as they were built.
+    Replaces ``head.conv_seg`` by freshly initialised convolutions.
     """
+    plain = BaseDecodeHead.loss_by_feat
+    if getattr(type(head), 'loss_by_feat', plain) is not plain:
+        raise TypeError(
+            f'{type(head).__name__} trains more than one map, by losses of '
+            f'its own that a sequence does not have. {OTHER_HEADS}')
     old = getattr(head, 'conv_seg', None)
     if old is None:
         raise TypeError(
             f'{type(head).__name__} has no conv_seg that could grow: it does '
-            'not classify pixels by a 1x1 convolution. Choose a head such as '
-            'DeepLabV3CSSHead, ASPPHead, FCNHead or SegformerHead.')
+            f'not classify pixels by a 1x1 convolution. {OTHER_HEADS}')
     device = next(old.parameters()).device
     head.conv_seg = GrowingClassifier(
         old.in_channels, channels, **options).to(device)

@@ -68,7 +68,40 @@ def start(**options):
                              hooks=dict(transition=options))}))
 
 
+def head_of(kind, in_channels=64, in_index=3, **options):
+    """A network of mmseg that classifies pixels in its own way."""
+    return lambda case: train(case.segment(**{'model.decode_head': dict(
+        _delete_=True, type=kind, in_channels=in_channels, channels=8,
+        in_index=in_index, **options)}))
+
+
+def doubled(match):
+    """Representation compensation of what there may not be."""
+    return lambda case: train(case.segment(**{
+        'method.every': dict(model=dict(rc=dict(match=match)))}))
+
+
 CONFIGS = [Row(*row) for row in (
+    ('head with several maps', head_of('DAHead', pam_channels=4),
+     'of every step, from step 0: DAHead trains more than one map, '
+     'by losses of its own .*such as DeepLabV3CSSHead'),
+    ('head with a loss of its own', head_of(
+        'EncHead', in_channels=[64], in_index=[3], num_codes=4),
+     'every step, from step 0: EncHead trains more than one map'),
+    ('assertion without words', head_of('EncHead', num_codes=4),
+     r'from step 0: assert isinstance\(in_channels, \(list, tuple\)\)'),
+    ('rc of no convolution', doubled('conv7'),
+     r"from step 0: no convolution with a batch norm matches 'conv7': "
+     'let rc.match fit some of .*backbone.conv1, '),
+    ('typo in a loss', lambda case: train(case.segment(**{
+        'method.later': dict(model=dict(losses=dict(
+            kd=dict(type='mmseg_spwc.DistillationLoss'),
+            kdd=dict(loss_weight=2.))))})),
+     "config of step 1: The loss 'kdd' has no type: did you mean 'kd'.*"
+     'losses here are pixel, kd; a further one needs a type'),
+    ('mistake of every step', digits_with(**{'model.losses': dict(
+        cls=dict(type='mmseg_spwc.TaskCrossEntropy'))}),
+     'every step, from step 0: '),
     ('unknown start of new channels', start(classifier_init='balansed'),
      "config of step .*Unknown initialisation policy 'balansed': choose"),
     ('unknown start of a classifier', later(

@@ -1,10 +1,11 @@
 """From a command line to a config: what wins, and where a run goes."""
+import sys
 from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
-from mmseg_spwc.config.load import load_config
+from mmseg_spwc.config.load import load_config, read_config
 from mmseg_spwc.config.step import scenario_of, step_config
 from mmseg_spwc.errors import ConfigError
 
@@ -151,3 +152,25 @@ def test_a_missing_config_has_neighbours():
         assert 'chosen with --scenario and --setting' in str(error.value)
     with pytest.raises(ConfigError, match=r'no config at nowhere/x.py\.$'):
         load_config(Namespace(config='nowhere/x.py'))
+
+
+def test_bases_that_import_modules_of_their_own_go_together(tmp_path):
+    (tmp_path / 'c.py').write_text(
+        "_base_ = ['mmseg::_base_/models/upernet_convnext.py',\n"
+        f"          '{CONFIGS}/_base_/default_runtime.py']\n")
+    cfg = read_config(str(tmp_path / 'c.py'))
+    assert cfg.model.backbone.type == 'mmpretrain.ConvNeXt'
+    assert cfg.custom_imports == dict(
+        imports=['mmpretrain.models', 'mmseg_spwc'],
+        allow_failed_imports=False)
+
+
+def test_own_modules_are_found_in_the_folder_one_starts_in(tmp_path,
+                                                          monkeypatch):
+    (tmp_path / 'a_loss_of_mine.py').write_text('FOUND = True\n')
+    (tmp_path / 'c.py').write_text(
+        "custom_imports = dict(imports='a_loss_of_mine')\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, 'path', list(sys.path))
+    read_config('c.py')
+    assert sys.modules.pop('a_loss_of_mine').FOUND
