@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest -n 2 --dist worksteal
 export OMP_WAIT_POLICY ?= PASSIVE
 PINS := requirements/pinned.txt
 
-.PHONY: demo test test-slow lint bench bench-peers docs env clean
+.PHONY: demo test test-slow test-stack lint bench bench-peers docs env clean
 
 # three methods from one shared step 0; a second call goes on where it stopped
 demo: $(ENV)
@@ -21,6 +21,26 @@ test: $(ENV)
 test-slow: $(ENV)
 	@$(PY) -m pip install --quiet -r requirements/slow.txt
 	$(PY) -m pytest -m slow $(TESTS)
+
+# the fast tests with other releases of OpenMMLab, in a folder of their own:
+# make test-stack STACK=classic|continuation [PYTHON=python3.10] [TESTS=...]
+STACK ?= continuation
+STACK_PY := .stacks/$(STACK)/bin/python
+STACK_ENV := .stacks/$(STACK)/.ready
+
+test-stack: $(STACK_ENV)
+	PYTHONPATH=$(CURDIR) $(STACK_PY) -m pytest -n 2 --dist worksteal \
+	  -m 'not slow' $(TESTS)
+
+# torch first: mmcv builds its operators where it finds one, so it is built
+# in a place without
+$(STACK_ENV): requirements/stacks/$(STACK).txt requirements/stacks/$(STACK)-mmcv.txt
+	@test -x $(STACK_PY) || $(PYTHON) -m venv .stacks/$(STACK)
+	@$(STACK_PY) -m pip install --quiet -r requirements/stacks/$(STACK).txt
+	@MMCV_WITH_OPS=0 $(STACK_PY) -m pip install --quiet --no-deps \
+	  -r requirements/stacks/$(STACK)-mmcv.txt
+	@PYTHONPATH=$(CURDIR) $(STACK_PY) tools/doctor.py
+	@touch $@
 
 lint: $(ENV)
 	$(PY) -m ruff check .

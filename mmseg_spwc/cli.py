@@ -23,6 +23,7 @@ TOOLS = dict(
     demo='run_demo.py',
     compare='analysis_tools/compare.py',
     memory='analysis_tools/memory.py',
+    doctor='doctor.py',
     print_config='misc/print_config.py',
     publish='misc/publish_model.py',
     new='misc/new_config.py',

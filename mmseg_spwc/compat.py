@@ -15,6 +15,7 @@ import os
 import sys
 import types
 import warnings
+from collections.abc import Iterable
 
 from .errors import StackError
 
@@ -22,13 +23,22 @@ PYTHON = (3, 10)
 # a link in a checkout, a folder in a wheel
 CONFIGS = os.path.join(
     os.path.dirname(os.path.abspath(__file__)), '.mim', 'configs')
-# distributions, the lowest supported version, the first unsupported one
+# by import name: distributions, the one to install first, with the lowest
+# supported version and the first unsupported one. Those whose names begin with
+# onedl are the maintained continuation of OpenMMLab's.
 REQUIRED = {
-    'torch': (('torch', ), '2.1', '3'),
-    'mmengine': (('mmengine', 'mmengine-lite'), '0.10.0', '1.0'),
-    'mmcv': (('mmcv', 'mmcv-lite'), '2.0.0', '2.2.0'),
-    'mmseg': (('mmsegmentation', ), '1.2.0', '2.0'),
+    'torch': {'torch': ('2.1', '3')},
+    'mmengine': {
+        'mmengine': ('0.10.0', '1.0'), 'mmengine-lite': ('0.10.0', '1.0'),
+        'onedl-mmengine': ('0.10.8', '1.0')},
+    'mmcv': {
+        'mmcv-lite': ('2.0.0', '2.2.0'), 'mmcv': ('2.0.0', '2.2.0'),
+        'onedl-mmcv': ('2.3.0', '2.4.0')},
+    'mmseg': {
+        'mmsegmentation': ('1.2.0', '2.0'),
+        'onedl-mmsegmentation': ('1.4.0', '2.0')},
 }
+CONTINUED = 'onedl-'
 
 
 def check_stack() -> None:
@@ -39,26 +49,28 @@ def check_stack() -> None:
         raise StackError(f'mmseg_spwc needs Python {wanted} or newer, this '
                          f'is {found}: make a new environment.')
     from packaging.version import Version
-    for module, (distributions, low, high) in REQUIRED.items():
-        installed = _installed_version(distributions)
-        wish = f"'{distributions[-1]}>={low},<{high}'"
-        if installed is None:
+    for module, distributions in REQUIRED.items():
+        name, version = installed(distributions)
+        low, high = distributions[name or next(iter(distributions))]
+        wish = f"'{name or next(iter(distributions))}>={low},<{high}'"
+        if version is None:
             raise StackError(
                 f'mmseg_spwc needs the package {module}, which is not '
                 f'installed: run `pip install {wish}`.')
-        if not Version(low) <= Version(installed) < Version(high):
+        if not Version(low) <= Version(version) < Version(high):
             raise StackError(
                 f'mmseg_spwc supports {module} from {low} to below {high}, '
-                f'but {installed} is installed: run `pip install {wish}`.')
+                f'but {version} is installed: run `pip install {wish}`.')
 
 
-def _installed_version(distributions: tuple) -> str | None:
+def installed(distributions: Iterable[str]) -> tuple:
+    """The first of some distributions that is there, and its version."""
     for name in distributions:
         try:
-            return importlib.metadata.version(name)
+            return name, importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return None
+    return None, None
 
 
 def declare_torchvision_ops() -> None:
@@ -125,9 +137,9 @@ class _UncompiledOps(types.ModuleType):
 
         def uncompiled(*args, **kwargs):
             raise RuntimeError(
-                f'The compiled operator mmcv.ops.{name} is not in mmcv-lite: '
-                "install the full package with `pip install 'mmcv==2.1.0'` "
-                '(built from source where no wheel fits).')
+                f'The operator mmcv.ops.{name} is not compiled here: install '
+                "the full package with `pip install 'mmcv==2.1.0'` (built "
+                'from source where no wheel fits).')
 
         return uncompiled
 
@@ -158,9 +170,16 @@ def offer_configs() -> None:
     look for all their types in the scope of that package; ours name theirs.
     """
     from mmengine.config import Config
+    from mmengine.config.utils import MODULE2PACKAGE
     others = Config._get_cfg_path
     if others.__module__ == __name__:
         return
+
+    for module, package in MODULE2PACKAGE.items():
+        # `mmseg::` and the like under the names of the continuation
+        if installed([package])[0] is None and installed(
+                [CONTINUED + package])[0]:
+            MODULE2PACKAGE[module] = CONTINUED + package
 
     def find(cfg_path: str, filename: str) -> tuple:
         package, _, name = cfg_path.partition('::')

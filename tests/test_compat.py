@@ -39,6 +39,31 @@ def test_unsupported_version_is_named(monkeypatch):
         compat.check_stack()
 
 
+CONTINUATION = {
+    'mmengine': None, 'mmcv': None, 'mmcv-lite': None, 'mmsegmentation': None,
+    'onedl-mmengine': '0.10.12', 'onedl-mmcv': '2.3.6',
+    'onedl-mmsegmentation': '1.4.2'}
+
+
+def test_the_maintained_continuation_will_do(monkeypatch):
+    fake_versions(monkeypatch, **CONTINUATION)
+    compat.check_stack()
+    fake_versions(monkeypatch, **{**CONTINUATION, 'onedl-mmcv': '2.4.1'})
+    with pytest.raises(compat.StackError, match='onedl-mmcv>=2.3.0,<2.4.0'):
+        compat.check_stack()
+
+
+def test_configs_are_found_under_the_names_of_the_continuation(monkeypatch):
+    from mmengine.config import Config, utils
+    table = dict(utils.MODULE2PACKAGE)
+    monkeypatch.setattr(utils, 'MODULE2PACKAGE', table)
+    monkeypatch.setattr(Config, '_get_cfg_path', lambda *_: None)
+    fake_versions(monkeypatch, **CONTINUATION)
+    compat.offer_configs()
+    assert table['mmseg'] == 'onedl-mmsegmentation'
+    assert table['mmdet'] == 'mmdet'
+
+
 def test_uncompiled_operator_raises_only_when_called():
     ops = compat._UncompiledOps('mmcv._ext')
     operator = ops.nms

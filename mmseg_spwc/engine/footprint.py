@@ -91,11 +91,14 @@ def is_mixed(config: Config) -> bool:
 def build_networks(config: Config) -> tuple[nn.Module, nn.Module | None]:
     """Student and previous model of a step, without memory if they can be.
     """
+    def student_of(device: str) -> nn.Module:
+        with torch.device(device):
+            return MODELS.build(copy.deepcopy(config.model))
+
     try:
-        with torch.device(DEVICE):
-            student = MODELS.build(config.model)
+        student = student_of(DEVICE)
     except RuntimeError:  # mmseg's transformers read numbers while built
-        student = MODELS.build(config.model)
+        student = student_of('cpu')
     if len(student.channels) == 1:
         return student, None
     with torch.device(next(student.parameters()).device):

@@ -24,7 +24,8 @@ PLACES = ('work_dir', 'resume', 'launcher', 'data_root',
           'env_cfg', 'visualizer', 'vis_backends', 'log_processor',
           'start_from', 'verbose', 'accept')
 PACKAGES = ('mmseg_spwc', 'torch', 'torchvision', 'mmengine', 'mmcv',
-            'mmcv-lite', 'mmsegmentation', 'mmpretrain', 'numpy')
+            'mmcv-lite', 'mmsegmentation', 'mmpretrain', 'onedl-mmengine',
+            'onedl-mmcv', 'onedl-mmsegmentation', 'onedl-mmpretrain', 'numpy')
 
 
 def open_record(cfg: Config, scenario: Scenario, method: str) -> Record:

@@ -5,11 +5,15 @@ import re
 import torch
 from mmengine.dist import get_world_size
 from mmengine.optim import OptimWrapper
+from packaging.version import Version
 from torch import nn
 from torch.optim import Optimizer
 
+from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.registry import MODEL_WRAPPERS
 from mmseg_spwc.terminal import say
+
+OLDEST = '2.6'  # torch whose `fully_shard` takes any module
 
 
 @MODEL_WRAPPERS.register_module()
@@ -20,8 +24,7 @@ class ShardedModel(nn.Module):
     gradients and optimiser state, and ``module`` rests on the CPU.
     :meth:`gather` brings the trained weights back into ``module``, so that
     all that happens after the training sees an ordinary network. Use it as
-    ``model_wrapper_cfg=dict(type='mmseg_spwc.ShardedModel')``; it needs
-    torch 2.6.
+    ``model_wrapper_cfg=dict(type='mmseg_spwc.ShardedModel')``.
 
     Args:
         module (nn.Module): The network.
@@ -31,6 +34,11 @@ class ShardedModel(nn.Module):
     """
 
     def __init__(self, module: nn.Module, units: str | None = None) -> None:
+        if Version(torch.__version__) < Version(OLDEST):
+            raise ConfigError(
+                f'A ShardedModel needs torch {OLDEST} or newer, this is '
+                f'{torch.__version__}: install it, or take model_wrapper_cfg '
+                'out of the config.')
         super().__init__()
         self.module = module
         self.units = units

@@ -14,6 +14,7 @@ from mmengine.dist import (
 from mmengine.fileio import LocalBackend, register_backend
 from mmengine.hooks import CheckpointHook
 from mmengine.logging import HistoryBuffer
+from mmengine.runner import IterBasedTrainLoop
 
 from mmseg_spwc.errors import NO_ROOM, CheckpointError, StorageError
 from mmseg_spwc.registry import HOOKS
@@ -87,15 +88,25 @@ class SafeCheckpointHook(CheckpointHook):
 
     def before_train(self, runner) -> None:
         super().before_train(runner)
-        if not self._loaded:
-            return
-        if len(self._loaded) == get_world_size():
-            set_random_state(self._loaded[get_rank()])
-        else:
+        if self._loaded and len(self._loaded) != get_world_size():
             warn(
                 f'The checkpoint was written by {len(self._loaded)} '
                 f'processes, now there are {get_world_size()}: random '
                 'numbers go on from the seed, not from where they were.')
+            self._loaded = []
+        self._restore()
+        if not isinstance(runner.train_loop, IterBasedTrainLoop):
+            self._loaded = []
+
+    def before_train_iter(self, runner, batch_idx, data_batch=None) -> None:
+        """Once more: in some releases of MMEngine this loop opens its data
+        for the first batch, which draws a number."""
+        self._restore()
+        self._loaded = []
+
+    def _restore(self) -> None:
+        if self._loaded:
+            set_random_state(self._loaded[get_rank()])
 
     def before_val(self, runner) -> None:
         self._before_val = get_random_state()

@@ -1,4 +1,5 @@
 """One step, cut out of an mmseg dataset."""
+import itertools
 import random
 
 import numpy as np
@@ -152,18 +153,24 @@ def test_concatenated_parts_work_as_one(make, shapes_root):
     assert len(both) > len(inner)
 
 
-@pytest.mark.parametrize('world_size', [1, 2, 3])
+@pytest.mark.parametrize('world_size', [1, 2, 4, 8])
+@pytest.mark.parametrize('kind', [SeededSampler, SeededInfiniteSampler])
 def test_an_epoch_has_the_same_batches_for_any_number_of_processes(
-        make, monkeypatch, world_size):
-    dataset, total = make(1), 6
-    alone = [i for i, _ in SeededSampler(dataset, seed=3)]
+        make, monkeypatch, world_size, kind):
+    dataset, total = make(1), 8
+    count = len(dataset) // total * total
+
+    def drawn(size):
+        return [i for i, _ in itertools.islice(kind(dataset, seed=3), size)]
+
+    alone = drawn(count)
     expected = [set(alone[i:i + total])
                 for i in range(0, len(alone) - total + 1, total)]
     ranks = []
     for rank in range(world_size):
         monkeypatch.setattr('mmengine.dataset.sampler.get_dist_info',
                             lambda rank=rank: (rank, world_size))
-        ranks.append([i for i, _ in SeededSampler(dataset, seed=3)])
+        ranks.append(drawn(count // world_size))
     each = total // world_size
     batches = [
         set().union(*(set(r[i:i + each]) for r in ranks))

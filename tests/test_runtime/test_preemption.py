@@ -26,10 +26,10 @@ def train(*args, **kwargs):
 @pytest.fixture(scope='module')
 def whole(tmp_path_factory):
     return {loop: weights(train(tmp_path_factory.mktemp(loop), loop))
-            for loop in ('epoch', 'iteration')}
+            for loop in ('epoch', 'iteration', 'lazy')}
 
 
-@pytest.mark.parametrize('loop', ['epoch', 'iteration'])
+@pytest.mark.parametrize('loop', ['epoch', 'iteration', 'lazy'])
 @pytest.mark.parametrize('at', [0, 1, 4, 5, 7, 11])
 def test_resumed_inside_an_epoch_or_at_its_end(tmp_path, whole, loop, at):
     # three batches an epoch, checkpoints after every second epoch or batch

@@ -4,7 +4,8 @@ import itertools
 import torch
 from mmengine.hooks import Hook
 from mmengine.model import BaseModel
-from mmengine.runner import Runner
+from mmengine.registry import LOOPS
+from mmengine.runner import IterBasedTrainLoop, Runner
 from torch import nn
 from torch.utils.data import Dataset
 
@@ -61,7 +62,8 @@ def toy_runner(folder, loop='epoch', hooks=(), model=None, optim_wrapper=None,
     train_cfg = dict(
         type='mmseg_spwc.ResumableEpochLoop', max_epochs=length)
     if not by_epoch:
-        train_cfg = dict(type='IterBasedTrainLoop', max_iters=3 * length)
+        train_cfg = dict(type='LazyLoop' if loop == 'lazy' else
+                         'IterBasedTrainLoop', max_iters=3 * length)
     kind = 'SeededSampler' if by_epoch else 'SeededInfiniteSampler'
     point = find_resume_point(folder)
     return Runner(
@@ -100,6 +102,17 @@ class At(Hook):
                          outputs=None):
         if runner.iter == self.iteration:
             self.action(runner)
+
+
+@LOOPS.register_module(force=True)
+class LazyLoop(IterBasedTrainLoop):
+    """Opens its data for the first batch, as newer releases of MMEngine do.
+    """
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.dataloader_iterator = (
+            batch for _ in range(1) for batch in self.dataloader)
 
 
 def weights(runner):
