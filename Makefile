@@ -18,9 +18,9 @@ demo: $(ENV)
 test: $(ENV)
 	$(PYTEST) $(TESTS)
 
+# goes on where it stopped; SLOW='--fresh' or file names, SYSTEM=1 for apt
 test-slow: $(ENV)
-	@$(PY) -m pip install --quiet -r requirements/slow.txt
-	$(PY) -m pytest -m slow $(TESTS)
+	$(PY) tools/slow_tests.py --install $(if $(SYSTEM),--system) $(SLOW)
 
 # the fast tests with other releases of OpenMMLab, in a folder of their own:
 # make test-stack STACK=classic|continuation [PYTHON=python3.10] [TESTS=...]

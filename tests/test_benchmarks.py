@@ -40,6 +40,7 @@ def frame(monkeypatch):
     pytest.param('voc_pipeline.py', ['--images', '4', '--repeats', '1'], 5,
                  marks=pytest.mark.slow),
     ('many_tasks.py', ['--tasks', '2', '40', '--repeats', '1'], 7),
+    pytest.param('rcil_memory.py', [], 4, marks=pytest.mark.slow),
 ])
 def test_hands_on_its_rows(name, options, ratios, tmp_path):
     rows = tmp_path / 'rows.jsonl'
