@@ -1,8 +1,8 @@
 """Memory of an iteration of RCIL+spWC at its published size, on a GPU.
 
-The sides are those of ``rcil_step.py``, with R-101 at 512 px and batch 24. They
-run on the device that computes nothing (``mmseg_spwc.runtime.abstract``), where
-live storages are counted; weights and teacher are among them on all sides.
+The sides are those of ``rcil_step.py``, with R-101 at 512 px and batch 24.
+They run on the device that computes nothing (``mmseg_spwc.runtime.abstract``),
+where live storages are counted; both networks are among them on all sides.
 
     python benchmarks/rcil_memory.py
 """
