@@ -26,14 +26,14 @@ def test_the_doctor_says_what_to_install(monkeypatch, capsys):
 
 def test_faults_change_one_place_and_still_compile():
     faults = scripts.load('tools/faults.py')
-    path = 'mmseg_spwc/selfpaced/difficulty.py'
+    path = 'mmseg_spwc/consolidation/blip.py'
     places = faults.Places(path)
     assert len(places.found) > 3
     for i in range(len(places.found)):
         what, text = places.faulty(i)
         assert text != places.text and ' -> ' in what
         ast.parse(text)
-    assert 'tests/test_selfpaced/test_difficulty.py' in faults.tests_of(path)
+    assert 'tests/test_consolidation/test_blip.py' in faults.tests_of(path)
 
 
 def test_slow_tests_go_on_where_they_stopped(tmp_path, monkeypatch, capsys):
