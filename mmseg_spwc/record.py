@@ -15,7 +15,7 @@ from pathlib import Path
 import jsonschema
 
 from mmseg_spwc.errors import RecordError, plain
-from mmseg_spwc.utils.files import read_text, write_text
+from mmseg_spwc.utils.files import is_inside, read_text, write_text
 from mmseg_spwc.utils.own import is_sealed
 
 VERSION = 2
@@ -204,6 +204,16 @@ def _cell(value: float | int | str | None) -> str:
     if value is None:
         return ''
     return f'{value:.6g}' if isinstance(value, float) else str(value)
+
+
+def inside(folder: str | Path, name: str,
+           advice: str = 'use the run as a whole') -> Path:
+    """A file that the record of a folder names; it must be in there."""
+    path = Path(folder, name)
+    if not is_inside(path, folder):
+        raise RecordError(f'The record of {folder} names {name}, which is '
+                          f'outside its folder and is not read: {advice}.')
+    return path
 
 
 def config_text(config: Mapping) -> str:

@@ -38,21 +38,20 @@ def main() -> int:
     args = parse_args()
     from mmseg_spwc.apis import inference
     from mmseg_spwc.apis.step_model import find_step, load_run_step
-    from mmseg_spwc.errors import tool_errors
+    from mmseg_spwc.errors import plain, tool_errors
     from mmseg_spwc.utils.files import atomic_path
     with tool_errors():
-        files = inference.image_files(args.images)
+        files = inference.image_files(args.images, args.out)
         run, checkpoint = find_step(Path(args.run), args.step, args.trust)
         loaded = load_run_step(run, checkpoint)
-        for file, name in files:
+        for out, file in files.items():
             image = inference.read_image(file)
             drawn, found = inference.predict(loaded, image, args.size,
                                              args.task)
-            out = Path(args.out, name).with_suffix('.png')
             with atomic_path(out) as path:
                 drawn.savefig(path, format='png', dpi=200)
-            print(f'{out}: ' + ', '.join(
-                f'{name} {100 * share:.0f} %' for name, share in found))
+            print(plain(f'{out}: ' + ', '.join(
+                f'{name} {100 * share:.0f} %' for name, share in found)))
     return 0
 
 

@@ -7,6 +7,7 @@ unpickled or started, and what asks for it is refused.
 """
 import contextlib
 import functools
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
@@ -24,6 +25,9 @@ FETCHED = ('init_cfg', 'pretrained')
 # of sys.audit: even a registered part may load a file that its config names
 NEVER = ('pickle.find_class', 'subprocess.Popen', 'os.system', 'os.exec',
          'os.posix_spawn', 'os.spawn', 'socket.connect', 'socket.getaddrinfo')
+
+# where code lies that was installed here before any record was read
+INSTALLED = tuple({os.path.realpath(path) + os.sep for path in sys.path})
 
 # what was asked for and refused; None outside of strangers()
 _refused: ContextVar[list | None] = ContextVar('refused', default=None)
@@ -97,3 +101,13 @@ def _watch(event: str, args: tuple) -> None:
     if event in NEVER and _refused.get() is not None:
         _refused.get().append(f'{event} {args[:2]}')
         raise ConfigError(f'{event} is refused.')
+    if event == 'exec' and _refused.get() is not None:
+        _check_code(args[0].co_filename)
+
+
+def _check_code(file: str) -> None:
+    """Refuse what a part would import by a path that its config names."""
+    if os.path.isabs(file) and not file.startswith(INSTALLED) and \
+            not os.path.realpath(file).startswith(INSTALLED):
+        _refused.get().append(f'the program {file}')
+        raise ConfigError(f'{file} is refused.')

@@ -51,17 +51,26 @@ def read_image(path: str | Path, side: int | None = None) -> np.ndarray:
     return image
 
 
-def image_files(paths: Sequence[str]) -> list[tuple[Path, Path]]:
-    """Image files, and those of folders, each with a name for its picture."""
-    found = []
+def image_files(paths: Sequence[str], out: str) -> dict[Path, Path]:
+    """Image files, and those of folders, by where each one's picture goes."""
+    found = {}
     for path in map(Path, paths):
         inside = sorted(p for p in path.rglob('*')
                         if p.suffix.lower() in SUFFIXES)
         if path.is_dir() and not inside:
             raise ConfigError(f'{path} holds no file that ends in '
                               f'{", ".join(SUFFIXES)}.')
-        found += [(p, p.relative_to(path)) for p in inside] or [
-            (path, Path(path.name))]
+        for file in inside or [path]:
+            name = file.relative_to(path) if inside else file.name
+            picture = Path(out, name).with_suffix('.png')
+            if picture.resolve() == file.resolve():
+                raise ConfigError(f'{file} would be replaced by its picture: '
+                                  'give another folder with -o.')
+            if picture in found:
+                raise ConfigError(
+                    f'{found[picture]} and {file} would have one picture, '
+                    f'{picture}: draw them into folders of their own.')
+            found[picture] = file
     return found
 
 

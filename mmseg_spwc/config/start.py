@@ -7,7 +7,7 @@ from pathlib import Path
 from mmengine.config import Config
 
 from mmseg_spwc.errors import CheckpointError, ConfigError, plain
-from mmseg_spwc.record import Record
+from mmseg_spwc.record import Record, inside
 from mmseg_spwc.runtime.checkpoint import FORMAT, load_plain
 
 WORD = 'start_from'
@@ -23,7 +23,7 @@ def start_path(given: str | os.PathLike | Mapping) -> str:
     if not steps:
         raise CheckpointError(f'start_from={path} is a run that has finished '
                               'no step yet.')
-    return str(Path(path) / steps[-1]['checkpoint'])
+    return str(inside(path, steps[-1]['checkpoint']))
 
 
 def of_step(path: str) -> bool:

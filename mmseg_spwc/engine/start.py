@@ -8,7 +8,7 @@ from torch import nn
 from mmseg_spwc.config.start import of_step, read_classes, start_path
 from mmseg_spwc.errors import CheckpointError
 from mmseg_spwc.models.growing import grown_state, joined_state
-from mmseg_spwc.record import FILE_NAME, Record
+from mmseg_spwc.record import FILE_NAME, Record, inside
 from mmseg_spwc.runtime.checkpoint import (
     Stamp,
     differences,
@@ -140,7 +140,7 @@ class Start:
         for entry in sorted(entries, key=lambda e: e['step'] != step):
             if set(entry['classes']) != set(self.names[step]):
                 continue
-            path = folder / entry['checkpoint']
+            path = inside(folder, entry['checkpoint'])
             return str(path) if path.is_file() else dict(entry, step=step)
         path = folder / f'step_{step:02d}' / 'final.pth'
         if self.model.stamp and not entries and path.is_file():

@@ -47,6 +47,11 @@ class Stamp:
     method: str
     facts: list = dataclasses.field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        if type(self.step) is not int or self.step < 0 or not all(
+                isinstance(fact, dict) for fact in self.facts):
+            raise TypeError(f'it says that it is of step {self.step}')
+
     @classmethod
     def of(cls, scenario: Scenario, step: int, method: str) -> 'Stamp':
         return cls(scenario.hash, scenario.base_hash, step,
@@ -232,18 +237,17 @@ def check_fits(stamp: Stamp, scenario: Scenario, path: str | Path) -> None:
     It also fits scenarios that go on otherwise, or further, after its step.
     """
     shared = stamp.step == 0 and stamp.base_hash == scenario.base_hash
-    if shared or stamp.scenario_hash == scenario.hash:
-        return
+    same = shared or stamp.scenario_hash == scenario.hash
     last = scenario.num_steps - 1
-    found = differences(
+    found = [] if same else differences(
         stamp.facts, facts_of(scenario, min(stamp.step, last)))
-    if found or not stamp.facts:
+    if found or not (same or stamp.facts):
         raise CheckpointError(
             f'{path} belongs to another scenario than the config'
             f'{" (" + "; ".join(found[:3]) + ")" if found else ""}: use the '
             'config, --scenario and --setting that it was trained with.')
-    if stamp.step not in range(scenario.num_steps) or \
-            stamp.channels != list(scenario.channels(int(stamp.step))):
+    if stamp.step > last or \
+            stamp.channels != list(scenario.channels(stamp.step)):
         raise CheckpointError(
             f'{path} says that it is of step {stamp.step} with '
             f'{stamp.channels} channels, which the scenario does not have: '

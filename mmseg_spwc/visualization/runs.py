@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mmseg_spwc.errors import RecordError
-from mmseg_spwc.record import Record
-from mmseg_spwc.utils.files import is_inside
+from mmseg_spwc.record import Record, inside
 
 
 @dataclass(frozen=True)
@@ -18,13 +17,8 @@ class Run:
 
     def inside(self, name: str) -> Path:
         """A file that the record names; it must be in the run's folder."""
-        path = self.folder / name
-        if not self.trust and not is_inside(path, self.folder):
-            raise RecordError(
-                f'The record of {self.folder} names {name}, which is outside '
-                'its folder and is not read: add --trust if you trust who '
-                'wrote it.')
-        return path
+        return self.folder / name if self.trust else inside(
+            self.folder, name, 'add --trust if you trust who wrote it')
 
     @property
     def seed(self) -> int:

@@ -125,6 +125,7 @@ def tool(path):
 TOOLS = {
     'tools/report.py': lambda s: [s.folder, '--images', 1],
     'tools/demo_steps.py': lambda s: [s.folder, s.image],
+    'tools/predict.py': lambda s: [s.folder, s.image],
     'tools/analysis_tools/plot.py': lambda s: ['qualitative', s.folder],
     'tools/analysis_tools/grad_cam.py': lambda s: [s.folder],
 }
@@ -303,6 +304,29 @@ def test_ones_own_record_is_a_config(own, capsys):
     assert run_tool('tools/misc/print_config.py', own / 'record.json') == 0
 
 
+class Importing(torch.nn.Module):
+    """Stands for parts that import what lies beside their weights."""
+
+    def __init__(self, path):
+        super().__init__()
+        runpy.run_path(path)
+
+
+def test_a_registered_part_runs_nothing_that_a_config_names(
+        stranger, capsys, tmp_path):
+    MODELS.register_module(module=Importing, force=True)
+    program = tmp_path / 'trap_package/__init__.py'
+    stranger.change_config(**{'model.neck': dict(
+        type='mmseg_spwc.Importing', path=str(program))})
+    sys.path.remove(str(tmp_path))
+    try:
+        assert tool('tools/demo_steps.py')(stranger) == 2
+    finally:
+        MODELS.module_dict.pop('Importing')
+    assert f'asks for the program {program}' in capsys.readouterr().err
+    assert not stranger.sprung.exists()
+
+
 def test_what_is_refused_is_said(stranger, capsys):
     stranger.change_config(**{'model.backbone': stranger.command()})
     assert tool('tools/demo_steps.py')(stranger) == 2
@@ -365,6 +389,23 @@ def test_a_checkpoint_elsewhere_is_not_read(name, reader, stranger, own,
     stranger.change_record(change)
     monkeypatch.setattr(torch, 'load', lambda *_, **__: pytest.fail('read'))
     assert reader(stranger) in (0, 2, None)
+
+
+@pytest.mark.parametrize(('step', 'given'), [
+    (0, 'step_01/final.pth'), (1, '')])
+def test_a_start_stays_in_its_run(step, given, stranger, config_in, tmp_path):
+    name = f'step_{step:02d}/final.pth'
+    shutil.copy(stranger.folder / name, stranger.elsewhere)
+
+    def change(content):
+        content['steps'][step]['checkpoint'] = '../../elsewhere/final.pth'
+
+    stranger.change_record(change)
+    cfg = config_in(tmp_path / 'new', **{
+        'scenario.steps': [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]],
+        'start_from': str(stranger.folder / given)})
+    with pytest.raises(RecordError, match='outside its folder'):
+        ContinualRunner(cfg).train()
 
 
 def test_a_sweep_names_runs_of_its_folder_only(stranger):

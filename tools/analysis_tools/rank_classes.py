@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mmseg_spwc.datasets.images import CifarImages, TinyImageNet
+from mmseg_spwc.errors import input_errors, user_errors
 
 SOURCES = dict(cifar100=CifarImages, tiny_imagenet=TinyImageNet)
 SIDE, PATCH, FILTERS, FOLDS = 32, 6, 400, 5
@@ -90,7 +91,8 @@ def main() -> None:
     parser.add_argument('dataset', choices=SOURCES)
     parser.add_argument('data_root', help='the folder of the dataset')
     args = parser.parse_args()
-    source = SOURCES[args.dataset](args.data_root, 'train')
+    with user_errors(), input_errors(args.dataset):
+        source = SOURCES[args.dataset](args.data_root, 'train')
     scores = class_scores(patch_features(source.images), source.labels)
     order = scores.argsort(descending=True, stable=True)
     print(','.join(map(str, order.tolist())))

@@ -22,6 +22,7 @@ from mmengine.config import DictAction
 from torch import Tensor
 from torch.nn import functional as F
 
+from mmseg_spwc.errors import input_errors, user_errors
 from mmseg_spwc.labels import VOID
 from mmseg_spwc.models.growing import GrowingClassifier
 from mmseg_spwc.models.losses import (
@@ -293,7 +294,8 @@ def main() -> None:
         torch.save(cache_features(args.config, args.checkpoint,
                                   args.cfg_options), args.out)
         return
-    data = torch.load(args.features, weights_only=True)
+    with user_errors(), input_errors(args.features):
+        data = torch.load(args.features, weights_only=True)
     for seed in args.seeds:
         entry = dict(
             seed=seed, options=args.options, self_paced=args.self_paced,
