@@ -185,8 +185,9 @@ class ClassificationScenario(Scenario):
         first = self.num_classes - len(self.names)
         if first and len(names) != first:
             raise ValueError(
-                f'Got {len(names)} names for {self.dataset}, which has '
-                f'{first} classes: give one for each.')
+                f'{self.dataset} has {len(names)} classes by its names, but '
+                f'the scenario counts {first}: correct num_classes, or name '
+                'every class.')
         names = (*names[:first], *self.names)
         chosen = [names[c] for c in self.seen_classes(t)]
         if self.kind == 'domain' and self.heads == 'per_step':

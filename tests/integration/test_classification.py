@@ -62,7 +62,8 @@ def test_a_leaf_runs_to_the_end(run, method):
     assert record.content['status'] == 'finished'
     assert record.finished_steps == [0, 1, 2]
     for step, entry in enumerate(record.steps):
-        check_entry(entry, step, joint=method == 'joint')
+        check_entry(entry, step, joint=method == 'joint',
+                    replay=method == 'er')
         assert (entry['priority'] is not None) == (
             'spwc' in method and step > 0)
         assert entry['consolidation'] == kept_by(cfg, entry)
@@ -76,7 +77,7 @@ def test_a_leaf_runs_to_the_end(run, method):
     assert name in final_table([record])
 
 
-def check_entry(entry, step, joint):
+def check_entry(entry, step, joint, replay):
     seen = step + 1
     assert len(entry['accuracy_by_step']) == len(entry['kpi']['step']) == seen
     for row in (entry['accuracy_by_step'], entry['kpi']['step']):
@@ -87,7 +88,7 @@ def check_entry(entry, step, joint):
     assert entry['accuracy'] == pytest.approx(dict(mean=mean, all=mean))
     assert entry['images'] == dict(
         train=TRAIN * (seen if joint else 1), heldout=HELDOUT * seen,
-        test=TEST * seen)
+        test=TEST * seen, **(dict(replay=200) if replay and step else {}))
     assert entry['class_ids'] == list(range(10))
     assert entry['parameters'] == 25_450  # 1024-24-24-10
     assert entry['cost']['wall_time'] > 0

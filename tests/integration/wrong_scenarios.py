@@ -87,7 +87,7 @@ SCENARIOS = [Row(*row) for row in (
      'labels? 5, 6, 7, 8, 9, but labels of digits go from 0 to 4'),
     ('task without images', tasks(
         num_classes=12, steps=[list(range(10)), [10, 11]]),
-     r'No image for step 1 \(10, 11\)'),
+     'digits has 10 classes by its names, but the scenario counts 12'),
     ('fewer datasets than domains', tasks(
         kind='domain', steps=[['a'], ['b']]),
      r'1 dataset\(s\) for 2 domains'),
