@@ -117,9 +117,10 @@ def test_drawing_is_without_effect_on_what_is_not_replayed(with_memory):
     assert record.step(1)['priority']['unit'] == 'class'
 
 
-@pytest.mark.parametrize('mix', ['append', .25])
-def test_finetune_with_a_memory(with_memory, mix):
-    cfg = with_memory('run', 'finetune_memory', **{f'{REPLAY}.mix': mix})
+@pytest.mark.parametrize(('method', 'mix'), [
+    ('finetune_memory', .25), ('dkd_m', 'append')])
+def test_methods_with_a_memory(with_memory, method, mix):
+    cfg = with_memory('run', method, **{f'{REPLAY}.mix': mix})
     record = train(cfg)
     assert record.finished_steps == [0, 1, 2]
 
