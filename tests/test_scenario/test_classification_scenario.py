@@ -186,7 +186,7 @@ def test_wrong_units_and_steps():
         make().new_classes(3)
     with pytest.raises(IndexError, match='from 0 to 2'):
         make('class').channel_table(-1)
-    with pytest.raises(ValueError, match='one for each'):
+    with pytest.raises(ValueError, match='name every class'):
         make().class_names('abc', 0)
 
 
