@@ -76,11 +76,10 @@ def installed(distributions: Iterable[str]) -> tuple:
 def declare_torchvision_ops() -> None:
     """Let a torchvision without loadable compiled ops be imported.
 
-    A torchvision built for CUDA cannot load its operators beside a CPU build
-    of torch and then fails on import with "operator torchvision::nms does not
-    exist", which also breaks ``mmengine.Runner`` (it imports torchvision to
-    print the environment). Declaring the two schemas is enough for the
-    import; the operators stay unimplemented and raise when called.
+    Built for CUDA it fails with a CPU build of torch ("operator
+    torchvision::nms does not exist"), and so does ``mmengine.Runner``, which
+    imports it. Declaring two schemas is enough for the import; the operators
+    stay unimplemented and raise when called.
     """
     if 'torchvision' in sys.modules or not _has('torchvision'):
         return
@@ -96,7 +95,7 @@ def declare_torchvision_ops() -> None:
 
 
 def _torchvision_ops_load() -> bool:
-    """Whether torchvision's compiled extension loads beside this torch."""
+    """Whether torchvision's compiled extension loads with this torch."""
     import torch
     spec = importlib.util.find_spec('torchvision')
     finder = importlib.machinery.FileFinder(
@@ -114,12 +113,10 @@ def _torchvision_ops_load() -> bool:
 
 
 def stand_in_for_mmcv_ops() -> None:
-    """Let ``mmseg.models`` be imported with mmcv-lite.
+    """Let ``mmseg.models``, which imports ``mmcv.ops``, work with mmcv-lite.
 
-    mmseg imports ``mmcv.ops`` without a guard in a few heads and losses.
-    mmcv-lite has the Python side of these but not the compiled ``mmcv._ext``;
-    a placeholder takes its place whose operators raise when called. A full
-    mmcv is left untouched.
+    A placeholder takes the place of the compiled ``mmcv._ext``; its operators
+    raise when called. A full mmcv is left untouched.
     """
     if 'mmcv._ext' in sys.modules or _has('mmcv._ext'):
         return
@@ -147,9 +144,8 @@ class _UncompiledOps(types.ModuleType):
 def share_cores() -> None:
     """Let waiting OpenMP threads sleep instead of spin.
 
-    On a CPU that others use too, spinning threads keep each other from
-    running and an iteration takes several times as long. Read by OpenMP when
-    torch is loaded, so it only helps before that.
+    On a shared CPU spinning threads make iterations several times as long.
+    OpenMP reads this when torch is loaded.
     """
     if 'torch' not in sys.modules:
         os.environ.setdefault('OMP_WAIT_POLICY', 'PASSIVE')
@@ -166,8 +162,7 @@ def quieten_known_warnings() -> None:
 def offer_configs() -> None:
     """Let a config inherit ``mmseg_spwc::rcil/...`` as it does ``mmseg::``.
 
-    MMEngine keeps a fixed table of the packages that have configs, and would
-    look for all their types in the scope of that package; ours name theirs.
+    MMEngine keeps a fixed table of the packages that have configs.
     """
     from mmengine.config import Config
     from mmengine.config.utils import MODULE2PACKAGE

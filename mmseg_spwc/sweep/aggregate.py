@@ -25,11 +25,8 @@ VERSION = 1
 
 
 def held_out_score(record: Record | None) -> float | None:
-    """The score that selects: after the last step, on the held-out slice.
-
-    For segmentation the mean IoU over all classes, for classification the
-    mean accuracy over the tasks.
-    """
+    """The score that selects: on the held-out slice after the last step, the
+    mean IoU over all classes or the mean accuracy over the tasks."""
     kpi = record.steps[-1].get('kpi') if record and record.steps else None
     if kpi is None:
         return None
@@ -94,8 +91,8 @@ def _setting(members: Sequence[Mapping]) -> dict:
 def choose(settings: Sequence[dict]) -> dict | None:
     """Return the setting with the highest held-out mean.
 
-    One whose seeds are not all finished does not compete with one whose are. A
-    single setting needs no score to be chosen.
+    One with unfinished seeds does not compete with a complete one. A single
+    setting needs no score.
     """
     done = [s for s in settings if s['seeds']]
     done = [s for s in done if not s['missing']] or done

@@ -31,11 +31,8 @@ class Row:
 
 
 class Board(Display):
-    """Shows rows while they change.
-
-    In a terminal a table stays in place; elsewhere, in a log file for
-    instance, a line tells every change of state and every finished step.
-    """
+    """A live table in a terminal; elsewhere, as in a log file, a line for
+    every change of state and every finished step."""
 
     def __init__(self, rows: Sequence[Row], score: str,
                  console: Console) -> None:
@@ -57,7 +54,7 @@ class Board(Display):
         super().stop()
 
     def tell(self) -> None:
-        """Tell what has changed; a terminal is drawn anew by itself."""
+        """Print what has changed; a terminal redraws itself."""
         for row in self.rows if self.disable else ():
             text = _change(self._told[row.name], row, self.score)
             if text:

@@ -29,9 +29,8 @@ def describe(plan: Plan, cpus: int | None = None,
              gpus: int | None = None) -> str:
     """List the trials with an estimate of their time.
 
-    Speeds are those of steps that the sweep has finished; before there are
-    any, a few iterations of step 0 are timed on this machine. By default it
-    may use all CPUs and GPUs.
+    Speeds are those of finished steps; before there are any, a few iterations
+    of step 0 are timed on this machine. By default it may use all of it.
     """
     work, iterations = plan.work, plan.iterations
     methods = {t.name: t.method.name for t in plan.trials}
@@ -75,9 +74,9 @@ def describe(plan: Plan, cpus: int | None = None,
 def seconds_per_iteration(records: Mapping[str, Record | None],
                           iterations: Mapping[str, Mapping[int, int]],
                           methods: Mapping[str, str]) -> dict:
-    """What finished steps tell: by method, and under None over all.
+    """Means over finished steps by method, and under None over all.
 
-    Step 0 is left out where there are others: it may have been taken from
+    Step 0 counts only where there is no other: it may have been taken from
     elsewhere, and has no second network.
     """
     found: dict = {}

@@ -1,7 +1,6 @@
 """What a sweep will run: decided and checked before anything begins."""
 import argparse
 import copy
-import difflib
 import hashlib
 import itertools
 import json
@@ -25,7 +24,7 @@ from mmseg_spwc.record import FILE_NAME, Record
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.utils.options import is_list
 
-from .sweep_file import SELECT, Method, Sweep
+from .sweep_file import SELECT, Method, Sweep, near, need
 
 LONGEST = 150  # letters of a name; file systems take 255
 
@@ -127,12 +126,11 @@ def read_record(folder: Path, cfg: Config | None = None) -> Record | None:
     if not (folder / FILE_NAME).exists():
         return None
     record = Record.read(folder)
-    if cfg is not None and \
-            record.content['run']['config_hash'] != config_hash(cfg):
-        raise ConfigError(
-            f'{folder} holds a run of another config than the sweep has now: '
-            'remove that folder, or choose another --work-dir. Nothing was '
-            'changed.')
+    need(cfg is None or
+         record.content['run']['config_hash'] == config_hash(cfg),
+         f'{folder} holds a run of another config than the sweep has now: '
+         'remove that folder, or choose another --work-dir. Nothing was '
+         'changed.')
     return record
 
 
@@ -147,10 +145,8 @@ def plan_trials(sweep: Sweep) -> list[Trial]:
         for values in itertools.product(*method.grid.values())
     ]
     for name, number in Counter(t.name for t in trials).items():
-        if number > 1:
-            raise ConfigError(f'{name} occurs {number} times in the sweep: '
-                              'take the repeated seed, scenario or value '
-                              'out.')
+        need(number == 1, f'{name} occurs {number} times in the sweep: take '
+             'the repeated seed, scenario or value out.')
     return trials
 
 
@@ -211,12 +207,10 @@ def trial_config(trial: Trial, folder: Path) -> Config:
     keys = list(_keys(load_config(args).to_dict()))
     for key in trial.setting:
         if key not in keys:
-            near = difflib.get_close_matches(key, keys, 1)
-            hint = f' (did you mean {near[0]!r}?)' if near else ''
             raise ConfigError(
                 f'The grid varies {key!r}, which {trial.method.config} does '
-                f'not have{hint}. If it shall be new, give it a value in '
-                'cfg_options first.')
+                f'not have{near(key, keys)}. If it is meant to be new, give '
+                'it a value in cfg_options first.')
     args.cfg_options = {**trial.options, **trial.setting}
     return load_config(args)
 
@@ -241,12 +235,11 @@ def check_trial(cfg: Config, select: str | None) -> dict[int, int]:
     """Check parts, data and selection; return the iterations by step."""
     runner = ContinualRunner(cfg)
     problem = runner.scenario.problem
-    if select and SELECT[select] != problem:
-        raise ConfigError(f'select is {select!r}, but the problem is '
-                          f'{problem}.')
-    if select and not (cfg.get('heldout') or {}).get('ratio'):
-        raise ConfigError('select needs scores on a held-out slice: set '
-                          'heldout.ratio above 0, such as 0.1.')
+    need(not select or SELECT[select] == problem,
+         f'select is {select!r}, but the problem is {problem}.')
+    need(not select or (cfg.get('heldout') or {}).get('ratio'),
+         'select needs scores on a held-out slice: set heldout.ratio above '
+         '0, such as 0.1.')
     check_start_files(cfg)
     init_default_scope(cfg.get('default_scope', 'mmseg'))
     with input_errors('data'):
@@ -254,13 +247,12 @@ def check_trial(cfg: Config, select: str | None) -> dict[int, int]:
 
 
 def first_step_key(cfg: Config) -> str | None:
-    """Tell apart what trains step 0, by 12 hex digits.
+    """12 hex digits, equal for trials that train the same weights at step 0.
 
-    Two trials with equal keys train the same weights at step 0: the configs of
-    that step are equal but for places, for what later steps of the scenario
-    hold, and for hooks that only measure when a step is done
-    (``trains_first_step = False``). None if step 0 is not trained at all, or
-    hands on more than its weights.
+    The configs of that step are then equal but for places, for later steps of
+    the scenario, and for hooks that only measure when a step is done
+    (``trains_first_step = False``). None if step 0 is not trained, or hands on
+    more than its weights.
     """
     runner = ContinualRunner(cfg)
     if 0 not in runner.steps:
@@ -301,10 +293,9 @@ def plan_work(keys: Mapping[str, str | None], steps: Mapping[str, int],
               finished: Sequence[str]) -> Work:
     """Decide what to run, and who shares a step 0.
 
-    ``keys`` tells by trial what its step 0 is, None where it is not shared;
-    ``steps``, by trial and by key, how many are recorded. A step 0 that a
-    trial or an earlier start of the sweep has finished is handed to all that
-    need it; else, if two or more need it, it is trained once on its own.
+    ``keys`` are those of :func:`first_step_key` by trial, ``steps`` the number
+    of recorded ones by trial and by key. A step 0 that is finished is handed
+    to all that need it; else, if two or more do, it is trained once.
     """
     todo = [name for name in keys if name not in finished]
     needed: dict = {}
@@ -334,10 +325,9 @@ def borrow_first_steps(trials: Sequence[Trial],
         offers = {keys[other.name] for other in trials
                   if other.method.name == lender and other.seed == trial.seed
                   and other.scenario == trial.scenario}
-        if len(offers) != 1 or None in offers:
-            raise ConfigError(
-                f'methods.{trial.method.name}.step_0 is {lender!r}, which '
-                f'has {len(offers - {None})} different ones for '
-                f'{trial.name}: name a method that trains one step 0.')
+        need(len(offers) == 1 and None not in offers,
+             f'methods.{trial.method.name}.step_0 is {lender!r}, which has '
+             f'{len(offers - {None})} different ones for {trial.name}: name a '
+             'method that trains one step 0.')
         found[trial.name] = offers.pop()
     return found

@@ -24,7 +24,7 @@ underscore are the user's own:
 import difflib
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -86,16 +86,14 @@ def read_sweep(path: str, scale: str | None = None) -> Sweep:
     return parse_sweep(cfg.to_dict(), Path(cfg.filename), scale)
 
 
-def parse_sweep(given: Mapping, path: Path,
-                scale: str | None = None) -> Sweep:
+def parse_sweep(given: Mapping, path: Path, scale: str | None = None) -> Sweep:
     """Check the names and values of a sweep file."""
     given = {k: v for k, v in given.items() if not k.startswith('_')}
     check_names(given, KEYS, f'{path}')
     given = _at_scale(given, path, scale)
     name = f'{path.stem}-{scale}' if scale else path.stem
-    if not given.get('methods'):
-        raise ConfigError(f"{path} has no methods: add methods=dict(name="
-                          "'path of a config', ...).")
+    need(given.get('methods'), f"{path} has no methods: add methods="
+         "dict(name='path of a config', ...).")
     resources = dict(_dict(given, 'resources'))
     check_names(resources, ('cpus', 'gpus'), 'resources')
     sweep = Sweep(
@@ -117,14 +115,23 @@ def parse_sweep(given: Mapping, path: Path,
     return sweep
 
 
+def need(fits: object, message: str) -> None:
+    """Raise :class:`ConfigError` unless something fits."""
+    if not fits:
+        raise ConfigError(message)
+
+
+def near(key: str, known: Iterable) -> str:
+    """Which known name may have been meant, in brackets."""
+    found = difflib.get_close_matches(key, known, 1)
+    return f' (did you mean {found[0]!r}?)' if found else ''
+
+
 def check_names(given: Mapping, known: tuple, where: str) -> None:
     """Refuse a name that is not known, and say which is near to it."""
     for key in given:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, 1)
-            hint = f' (did you mean {near[0]!r}?)' if near else ''
-            raise ConfigError(f'Unknown name {key!r} in {where}{hint}: known '
-                              f'are {", ".join(known)}.')
+        need(key in known, f'Unknown name {key!r} in {where}'
+             f'{near(key, known)}: known are {", ".join(known)}.')
 
 
 def _at_scale(given: Mapping, path: Path, scale: str | None) -> dict:
@@ -135,9 +142,8 @@ def _at_scale(given: Mapping, path: Path, scale: str | None) -> dict:
     given = {k: v for k, v in given.items() if k != 'scales'}
     if scale is None:
         return given
-    if scale not in scales:
-        known = ', '.join(map(repr, scales)) or 'none'
-        raise ConfigError(f'{path} has no scale {scale!r}: it has {known}.')
+    known = ', '.join(map(repr, scales)) or 'none'
+    need(scale in scales, f'{path} has no scale {scale!r}: it has {known}.')
     given['methods'] = {k: dict(config=v) if isinstance(v, str) else v
                         for k, v in _dict(given, 'methods').items()}
     return _merged(given, scales[scale])
@@ -150,31 +156,28 @@ def _merged(value: object, change: object) -> object:
                         for k, v in change.items()}}
 
 
-def _method(name: str, value: object, given: Mapping,
-            folder: Path) -> Method:
+def _method(name: str, value: object, given: Mapping, folder: Path) -> Method:
     where = f'methods.{name}'
     value = dict(config=value) if isinstance(value, str) else value
-    if not isinstance(value, Mapping) or not value.get('config') or \
-            not isinstance(value['config'], str):
-        raise ConfigError(f'{where} has no config: give its path, or '
-                          'dict(config=..., grid=...).')
+    config = value.get('config') if isinstance(value, Mapping) else None
+    need(config and isinstance(config, str), f'{where} has no config: give '
+         'its path, or dict(config=..., grid=...).')
     check_names(value, METHOD_KEYS, where)
-    path = os.path.normpath(folder / config_path(value['config']))
-    if not Path(path).is_file():
-        raise ConfigError(f'{where}: there is no config at {path}; paths '
-                          'start at the folder of the sweep file.')
+    path = os.path.normpath(folder / config_path(config))
+    need(Path(path).is_file(), f'{where}: there is no config at {path}; paths '
+         'start at the folder of the sweep file.')
     grid = {**_dict(given, 'grid'), **_dict(value, 'grid')}
     for key, values in grid.items():
-        if not isinstance(values, (list, tuple)) or not values:
-            raise ConfigError(f'The grid of {where} needs a list of values '
-                              f'for {key!r}, not {values!r}.')
-        if key.partition('.')[0] in TAKEN:
-            raise ConfigError(f'The grid of {where} varies {key!r}: use '
-                              f'{TAKEN[key.partition(".")[0]]} for that.')
+        need(isinstance(values, (list, tuple)) and values,
+             f'The grid of {where} needs a list of values for {key!r}, not '
+             f'{values!r}.')
+        place = TAKEN.get(key.partition('.')[0])
+        need(place is None,
+             f'The grid of {where} varies {key!r}: use {place} for that.')
     options = {**_dict(given, 'cfg_options'), **_dict(value, 'cfg_options')}
-    for key in options.keys() & SET_HERE.keys():
-        raise ConfigError(f'cfg_options sets {key!r}: use {SET_HERE[key]} '
-                          'for that.')
+    for key, place in SET_HERE.items():
+        need(key not in options,
+             f'cfg_options sets {key!r}: use {place} for that.')
     return Method(name, path, grid, options, value.get('step_0'))
 
 
@@ -190,19 +193,17 @@ def _scenario(value: object) -> dict:
 
 def _dict(given: Mapping, key: str) -> Mapping:
     value = given.get(key) or {}
-    if not isinstance(value, Mapping):
-        raise ConfigError(f'{key} is {value!r}: give a dict.')
+    need(isinstance(value, Mapping), f'{key} is {value!r}: give a dict.')
     for name in value:
-        if not name or not isinstance(name, str):
-            raise ConfigError(f'{key} holds the name {name!r}: give a text.')
+        need(name and isinstance(name, str),
+             f'{key} holds the name {name!r}: give a text.')
     return value
 
 
 def _list(given: Mapping, key: str, example: str) -> tuple:
     value = given.get(key)
-    if value is not None and not is_list(value):
-        raise ConfigError(f'{key} is {value!r}: give a list, such as '
-                          f'{example}.')
+    need(value is None or is_list(value),
+         f'{key} is {value!r}: give a list, such as {example}.')
     return tuple(value or ())
 
 
@@ -210,47 +211,37 @@ def check_paper(paper: Mapping, names: list) -> None:
     """Refuse what no report could show beside the runs."""
     check_names(paper, PAPER_KEYS, 'paper')
     for figure in _list(paper, 'figures', "['apa_acf']"):
-        if figure not in FIGURES:
-            raise ConfigError(f'paper.figures holds {figure!r}: choose of '
-                              f'{", ".join(FIGURES)}.')
+        need(figure in FIGURES, f'paper.figures holds {figure!r}: choose of '
+             f'{", ".join(FIGURES)}.')
     scores = _dict(paper, 'scores')
     for method in scores:
-        if method not in names:
-            raise ConfigError(
-                f'paper.scores holds {method!r}: give the name of a method '
-                f'here ({", ".join(names)}).')
+        need(method in names, f'paper.scores holds {method!r}: give the name '
+             f'of a method here ({", ".join(names)}).')
         for score, value in _dict(scores, method).items():
             pair = value if is_list(value) and len(value) == 2 else [value]
-            if not all(map(is_number, pair)):
-                raise ConfigError(
-                    f'paper.scores.{method}.{score} is {value!r}: give a '
-                    'number, or (mean, deviation).')
+            need(all(map(is_number, pair)),
+                 f'paper.scores.{method}.{score} is {value!r}: give a '
+                 'number, or (mean, deviation).')
 
 
 def _check_values(sweep: Sweep) -> None:
     names = [method.name for method in sweep.methods]
     check_paper(sweep.paper, names)
     for method in sweep.methods:
-        if method.step_0 not in (None, *names):
-            raise ConfigError(
-                f'methods.{method.name}.step_0 is {method.step_0!r}: give '
-                f'the name of another method here ({", ".join(names)}).')
+        need(method.step_0 in (None, *names),
+             f'methods.{method.name}.step_0 is {method.step_0!r}: give the '
+             f'name of another method here ({", ".join(names)}).')
     for seed in sweep.seeds:
-        if not SEED.fits(seed):
-            raise ConfigError(f'seeds holds {seed!r}: give whole numbers '
-                              f'from 0 to {MOST_SEED}.')
-    if sweep.select not in (None, *SELECT):
-        raise ConfigError(f'select is {sweep.select!r}: give one of '
-                          f'{", ".join(map(repr, SELECT))}. Test scores '
-                          'select nothing.')
-    if sweep.select is None and any(
-            len(values) > 1 for m in sweep.methods
-            for values in m.grid.values()):
-        raise ConfigError('A grid needs a score that chooses: add select= '
-                          f'one of {", ".join(map(repr, SELECT))}.')
+        need(SEED.fits(seed), f'seeds holds {seed!r}: give whole numbers from '
+             f'0 to {MOST_SEED}.')
+    known = ', '.join(map(repr, SELECT))
+    need(sweep.select in (None, *SELECT), f'select is {sweep.select!r}: give '
+         f'one of {known}. Test scores select nothing.')
+    need(sweep.select or all(len(values) == 1 for method in sweep.methods
+                             for values in method.grid.values()),
+         f'A grid needs a score that chooses: add select= one of {known}.')
     for name, value, kind in (('resources.cpus', sweep.cpus, CPUS),
                               ('resources.gpus', sweep.gpus, GPUS),
                               ('retries', sweep.retries, RETRIES),
                               ('work_dir', sweep.work_dir, PATH)):
-        if not kind.fits(value):
-            raise ConfigError(f'{name} is {value!r}: give {kind.words}.')
+        need(kind.fits(value), f'{name} is {value!r}: give {kind.words}.')

@@ -29,11 +29,10 @@ LONGEST_WAIT = 60  # seconds for an earlier process to end
 def run_trial(job: dict, first_step: str | None = None) -> str | None:
     """Train until the process ends; say why it failed, None if it did not.
 
-    ``job`` holds ``folder``; ``command``, words after the Python interpreter;
-    ``env``, variables to set; ``cwd``. Ray waits for ``first_step``, what came
-    of the shared step 0. If the process died, the ChildProcessError lets Ray
-    try again, and ``--resume`` goes on; if the disk is full, it is an OSError
-    with ``ENOSPC``.
+    ``job`` is what :func:`make_job` returned. Ray waits for ``first_step``,
+    the outcome of the shared step 0. If the process died, the
+    ChildProcessError lets Ray try again, and ``--resume`` goes on; if the disk
+    is full, it is an OSError with ``ENOSPC``.
     """
     if first_step is not None:
         return f'its step 0 failed: {first_step}'
@@ -69,11 +68,11 @@ def run_trial(job: dict, first_step: str | None = None) -> str | None:
 
 
 def wait_for_earlier_process(folder: Path) -> None:
-    """See that no earlier process of this trial is in the way.
+    """Wait until no earlier process of this trial runs.
 
     One sweep holds the folder, and Ray starts a trial again only when it has
-    lost the worker, with which the process dies. So a lock that nobody holds
-    is a remnant, even from another machine; one that is held is waited for.
+    lost the worker, with which the process dies. So a lock that is not held
+    is a remnant, even from another machine.
     """
     lock = folder / 'run.lock'
     with contextlib.suppress(OSError), lock.open('r+') as file:

@@ -17,11 +17,8 @@ T = TypeVar('T')
 
 
 def from_first_rank(function: Callable[..., T], *args, **kwargs) -> T:
-    """Call a function on the first rank; every rank must enter.
-
-    All ranks get what it returned, or raise what it raised. No rank goes on
-    before it has ended.
-    """
+    """Call a function on the first rank; every rank must enter, and returns
+    or raises what it did."""
     box = [None, None]
     if is_main_process():
         try:

@@ -15,11 +15,8 @@ SUFFIX = '.part'  # of files that are not complete yet
 
 @contextlib.contextmanager
 def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
-    """Give a temporary path that becomes ``path`` when the block succeeds.
-
-    The content is flushed to disk before the rename, and a failed block leaves
-    whatever was at ``path`` untouched.
-    """
+    """Give a temporary path that is flushed and renamed to ``path`` when the
+    block succeeds; otherwise what was there stays."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(
@@ -44,10 +41,8 @@ def is_inside(path: str | os.PathLike, folder: str | os.PathLike) -> bool:
 
 
 def remove_leftovers(folder: str | os.PathLike) -> None:
-    """Remove, in a folder and below it, files that a kill left unfinished.
-
-    Nobody may be writing there.
-    """
+    """Remove files below a folder that a kill left unfinished; no other
+    process may be writing there."""
     for path in Path(folder).rglob(f'.*{SUFFIX}'):
         path.unlink(missing_ok=True)
 
@@ -81,10 +76,7 @@ def write_tensors(path: str | os.PathLike, content: dict) -> None:
 def write_safetensors(path: str | os.PathLike,
                       tensors: Mapping[str, torch.Tensor],
                       header: Mapping[str, str] | None = None) -> None:
-    """Write what ``safetensors`` reads, atomically.
-
-    It is put together in memory, for the reason of :func:`write_tensors`.
-    """
+    """Write what ``safetensors`` reads, as :func:`write_tensors` does."""
     content = safetensors.torch.save(dict(tensors), header and dict(header))
     with atomic_path(path) as temporary:
         temporary.write_bytes(content)

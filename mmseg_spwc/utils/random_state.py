@@ -8,11 +8,8 @@ import torch
 
 
 def get_random_state() -> dict:
-    """Return the state of Python's, numpy's and torch's generators.
-
-    The result holds tensors and plain numbers only, so it can be stored in a
-    checkpoint that loads with ``weights_only=True``.
-    """
+    """Return the state of Python's, numpy's and torch's generators, in
+    tensors and plain numbers that load with ``weights_only=True``."""
     version, python, gauss = random.getstate()
     _, keys, position, has_gauss, cached = np.random.get_state()
     state = dict(
