@@ -24,6 +24,7 @@ KEPT = 16
 NEWEST = -1
 # small images are drawn at least this large, large ones at most
 SHOWN, LARGEST = 384, 1024
+NARROW = 8  # times as long as wide, at most
 UPLOAD = '20mb'  # the largest file that is taken
 WAITING = 16  # people that may wait for an answer
 CLEANED = (600, 3600)  # seconds between two cleanings, and of a file's life
@@ -71,6 +72,11 @@ class StepTrials:
             tuple: The image with the classes' colours over it, and for each
             class of the step (name, colour, share of the image).
         """
+        short, long = sorted(image.shape[:2])
+        if long > NARROW * short:  # its shorter side is enlarged
+            raise ConfigError(f'The image has {image.shape[1]}x'
+                              f'{image.shape[0]} pixels: give one that is at '
+                              f'most {NARROW} times as long as wide.')
         loaded = self.load(step)
         labels = inference.segment_image(loaded, image[..., ::-1], self.size)
         gallery = Gallery(loaded.classes, loaded.palette)

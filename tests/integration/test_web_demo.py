@@ -64,6 +64,12 @@ def test_names_are_text_in_the_legend():
     assert '&lt;i&gt;disc&lt;/i&gt; 25 %' in text and '<i>' not in text
 
 
+def test_a_strip_is_refused(shapes):
+    with pytest.raises(ConfigError, match='has 401x50 pixels: give one'):
+        shapes.segment(np.zeros((50, 401, 3), np.uint8), 0)
+    assert shapes.segment(np.zeros((6, 48, 3), np.uint8), 0)
+
+
 def test_small_images_are_enlarged():
     drawn = web_demo.enlarged(image())
     assert drawn.shape == (384, 384, 3)
