@@ -26,6 +26,7 @@ TOOLS = dict(
     doctor='doctor.py',
     print_config='misc/print_config.py',
     publish='misc/publish_model.py',
+    browse='misc/browse.py',
     new='misc/new_config.py',
     predict='predict.py',
     webdemo='webdemo.py')

@@ -57,7 +57,7 @@ SECTIONS = (
 )
 
 
-def _filled(name: str, script: str, **values) -> str:
+def _filled(name: str, script: str | None = None, **values) -> str:
     """A template with values, all of them escaped, and its script."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True,
@@ -66,7 +66,8 @@ def _filled(name: str, script: str, **values) -> str:
     # only files of this package are taken as they are
     return environment.get_template(name).render(
         style=Markup((TEMPLATES / 'style.css').read_text()),
-        script=Markup((TEMPLATES / script).read_text()), **values)
+        script=Markup((TEMPLATES / script).read_text()) if script else '',
+        **values)
 
 
 def render(comparisons: Sequence[Comparison],
@@ -176,3 +177,11 @@ def render_steps(title: str, image: np.ndarray,
                     for name, colour, share in gallery.shares(view.labels)]))
     return _filled('steps.html', 'steps.js', title=title, image=photo(image),
                    frames=frames)
+
+
+def render_browse(title: str, sights: Sequence) -> str:
+    """Return a page of what each step trains on, see ``apis/browse.py``."""
+    steps = [(sight, [
+        (photo(image), None if mask is None else label_map(mask), caption)
+        for image, mask, caption in sight.pictures]) for sight in sights]
+    return _filled('browse.html', title=title, steps=steps)
