@@ -149,12 +149,8 @@ class ContinualClsDataset(Dataset):
         ids = np.full_like(labels, UNLEARNT)
         for part, source in enumerate(self.source_of_part):
             known = self.scenario.label_map(source, self.source.names[part])
-            if not set(known.ids.values()) - {UNLEARNT}:
-                raise ValueError(
-                    f'The data of step {self.scenario.first_step_of(source)} '
-                    'do not say which label is '
-                    f'{", ".join(self.scenario.names)}: give labels, such as '
-                    'labels=dict(NAME=0).')
+            self.scenario.check_labelled(source, known,
+                                         self.source.names[part])
             for value, class_id in known.ids.items():
                 ids[(parts == part) & (labels == value)] = class_id
         return ids

@@ -48,13 +48,13 @@ class LabelledImages:
         if not infos:
             raise ValueError(NO_IMAGE.format(config.get('type')))
         self._check_form(infos[0])
-        names = self.dataset.metainfo.get('classes')
+        names = self.dataset.metainfo.get('classes') or ()
+        scenario.check_names(names)
+        if source is None:  # that every id has a name
+            scenario.class_names(names, scenario.num_steps - 1)
         self.labels = scenario.label_map(source, names)
-        if not self.labels.ids:
-            raise ValueError(
-                f'The dataset {config.get("type")} does not say which value '
-                'means which class: give labels in the data of the step, or '
-                'metainfo=dict(classes=[...]) in the dataset.')
+        if scenario.data:
+            scenario.check_labelled(source, self.labels, names)
         index = load_class_index(infos, find_key(config, 'data_root'),
                                  cache_dir)
         self.index = {n: v - self.labels.void for n, v in index.items()}

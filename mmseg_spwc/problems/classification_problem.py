@@ -171,7 +171,7 @@ def _warn_of_absent(dataset: Dataset, scenario: Scenario, step: int) -> None:
         return
     shown = set(dataset.channels.tolist())
     first = scenario.num_channels(step) - scenario.new_channels(step)
-    absent = [name for i, name in enumerate(dataset.metainfo['classes'])
-              if i >= first and i not in shown]
+    absent = set(range(first, scenario.num_channels(step))) - shown
     if absent:
-        warn(ABSENT.format(step, ', '.join(absent)))
+        names = dataset.metainfo['classes']
+        warn(ABSENT.format(step, ', '.join(names[i] for i in sorted(absent))))

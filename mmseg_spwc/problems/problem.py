@@ -11,6 +11,7 @@ from mmseg_spwc.memory import Replay, Sample
 from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.terminal import warn
 
+WRAPPERS = ('RepeatDataset', 'ClassBalancedDataset', 'MultiImageMixDataset')
 ABSENT = ('No training image of step {} shows {}: nothing of that is learnt. '
           'Look at the labels and at the list of images.')
 
@@ -117,8 +118,10 @@ class Problem:
     def fit_source(self, source: Mapping, cfg: Config) -> None:
         """Set what the dataset inside a step's needs, such as its root."""
         root = cfg.get('data_root')
-        for part in parts_of(source) if root is not None else ():
-            part['data_root'] = root
+        for part in parts_of(source):
+            _check_plain(part)
+            if root is not None:
+                part['data_root'] = root
 
     def own_source(self, step: object, role: str, shared: Mapping,
                    cfg: Config) -> dict | None:
@@ -140,6 +143,7 @@ class Problem:
         pipeline = parts_of(shared)[0].get('pipeline')
         for part in parts_of(source):
             part.setdefault('type', self.folder)
+            _check_plain(part)
             root = data.get('data_root') or cfg.get('data_root')
             if root is not None:
                 part.setdefault('data_root', root)
@@ -199,6 +203,16 @@ class Problem:
         """Test, where there are test images."""
         dataset = runner.test_loop.dataloader.dataset
         return runner.test() if len(dataset) else {}
+
+
+def _check_plain(part: Mapping) -> None:
+    """Refuse datasets that show images of another one again or mixed."""
+    kind = str(part.get('type')).rpartition('.')[2]
+    if kind in WRAPPERS:
+        raise ConfigError(
+            f'The dataset is a {kind}, but a step needs every image of a '
+            'dataset once, to choose its own: give the dataset inside it, '
+            'and more epochs instead of repeated images.')
 
 
 def other_metrics(evaluator: list | Mapping | None, own: tuple) -> list:

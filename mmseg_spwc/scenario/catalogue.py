@@ -126,6 +126,9 @@ def build_scenario(cfg: Mapping) -> Scenario:
     given = {k: v for k, v in given.items() if v is not None}
     if names_classes(given.get('steps')) and 'names' not in given:
         entry = dict(fields=entry.get('fields') or dict(kind='class'))
+        if 'domain' in (given.get('kind'), entry['fields'].get('kind')):
+            raise ValueError('Steps with names or data of their own need '
+                             "classes that arrive: leave kind='domain' out.")
         given.update(read_steps(
             given['steps'], given.get('num_classes'),
             entry['fields'].get('num_classes'), kind.first_id))

@@ -189,6 +189,7 @@ class ClassificationScenario(Scenario):
                 f'the scenario counts {first}: correct num_classes, or name '
                 'every class.')
         names = (*names[:first], *self.names)
+        self.check_names(names)
         chosen = [names[c] for c in self.seen_classes(t)]
         if self.kind == 'domain' and self.heads == 'per_step':
             steps = self.step_of_channel(t)

@@ -50,9 +50,6 @@ class Scenario(ABC):
         object.__setattr__(self, 'data', tuple(
             StepData(**own) if isinstance(own, Mapping) else own
             for own in self.data))
-        if self.data and self.kind == 'domain':
-            raise ValueError("Steps with names or data of their own need "
-                             "classes that arrive: leave kind='domain' out.")
         self.check()
 
     def _plain_steps(self) -> tuple[tuple, ...]:
@@ -177,6 +174,24 @@ class Scenario(ABC):
             return named_map(own.labels, ids)
         return named_map({n: [v] for v, n in enumerate(names or ())}, ids)
 
+    def check_labelled(self, source: int | None, labels: LabelMap,
+                       names: Sequence[str] | None) -> None:
+        """Refuse data that do not say which label is a class they bring.
+
+        ``names`` are the dataset's own, by label value.
+        """
+        missing = [name for t in range(self.num_steps)
+                   if self.source_of(t) == source for c, name in zip(
+                       self.steps[t], self.called(t), strict=True)
+                   if c not in labels.ids.values() and c != labels.others]
+        if missing:
+            raise ValueError(
+                f'The data of step {self.first_step_of(source)} do not say '
+                f'which label is {", ".join(missing)}: their dataset names '
+                f'{", ".join(names or ["no class"])}. Give data.labels, such '
+                f'as labels={{{missing[0]!r}: 7}}, or the names in the order '
+                'of the labels (metainfo, classes).')
+
     def step_facts(self, t: int) -> dict:
         """All that decides what step t learns, and from which labels.
 
@@ -213,6 +228,14 @@ class Scenario(ABC):
     def _later_facts(self, t: int) -> dict:
         """What a step owes to those after it."""
         return {}
+
+    def check_names(self, names: Sequence[str]) -> None:
+        """Refuse two classes of one name, which no table could tell apart."""
+        twice = [name for i, name in enumerate(names) if name in names[:i]]
+        if twice:
+            raise ValueError(
+                f'Two classes of {self.dataset} are called {twice[0]!r}: '
+                'give every class a name of its own (metainfo, classes).')
 
     def old_classes(self, t: int) -> tuple[int, ...]:
         """Ids learnt before step t in channel order, without background."""

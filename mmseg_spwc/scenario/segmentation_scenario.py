@@ -85,6 +85,13 @@ class SegmentationScenario(Scenario):
 
     def check(self) -> None:
         self.check_steps()
+        for t, own in enumerate(self.data):
+            values = [v for found in ((own and own.labels) or {}).values()
+                      if not isinstance(found, str) for v in found]
+            if max(values, default=0) > VOID:
+                raise ValueError(f'A mask has no label above {VOID}, but '
+                                 f'those of step {t} have {max(values)}: '
+                                 'convert the masks.')
         self.check_num_classes(2 if self.kind == 'class' else 1, VOID)
         if self.kind == 'class':
             if self.domain_pattern is not None or self.test_ratio:
@@ -218,7 +225,9 @@ class SegmentationScenario(Scenario):
         itself, by id; ``background`` is added in front where it is not among
         them.
         """
-        return tuple(self._by_channel(names, 'background', self.names, t))
+        named = tuple(self._by_channel(names, 'background', self.names, t))
+        self.check_names(named)
+        return named
 
     def palette(self, palette: Sequence[Sequence[int]], t: int,
                 own: Sequence[Sequence[int]] = ()) -> list[list[int]]:

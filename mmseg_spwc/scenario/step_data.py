@@ -210,13 +210,13 @@ def _step_data(given: object, where: str) -> StepData:
 def _values(values: object, name: str, where: str) -> list | str:
     if values == OTHERS:
         return OTHERS
-    values = values if isinstance(values, (list, tuple)) else [values]
-    if not values or any(isinstance(v, bool) or not isinstance(v, int) or
-                         v < 0 for v in values):
+    found = values if isinstance(values, (list, tuple)) else [values]
+    if not found or any(isinstance(v, bool) or not isinstance(v, int) or v < 0
+                        for v in found):
         raise TypeError(
             f'{where} has labels {name}={values!r}: give a label value, a '
             f'list of them, or {OTHERS!r}.')
-    return list(values)
+    return list(found)
 
 
 def _check_labels(own: StepData, t: int, ids: list, names: Mapping) -> None:

@@ -12,6 +12,11 @@ from mmseg_spwc.config.step import scenario_of, step_config
 from mmseg_spwc.datasets import ContinualSegDataset
 from mmseg_spwc.datasets.shapes import ShapesDataset
 from mmseg_spwc.engine import ContinualRunner
+from mmseg_spwc.problems import (
+    classification_problem,
+    problem_of,
+    segmentation_problem,
+)
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import DATASETS
 from mmseg_spwc.scenario import build_scenario
@@ -205,6 +210,28 @@ def test_spwc_goes_on_with_the_last_scores(run, config_in, poles, tmp_path,
     assert steps[3]['priority']['psi'][1:] == kpi['class'][1:]
     said = capsys.readouterr().out
     assert 'data gone: disc' in said and 'by the scores after step 1' in said
+
+
+def test_a_class_that_no_image_shows_is_named(tiny_config, poles, tmp_path,
+                                               monkeypatch):
+    said = []
+    for module in (segmentation_problem, classification_problem):
+        monkeypatch.setattr(module, 'warn', said.append)
+    seg = with_steps(tiny_config(), dict(
+        classes=['arrow', 'ghost', 'spook'],
+        data=own(poles, dict(arrow=7, ghost=99, spook=[98, 97],
+                             background='others'))))
+    cls = digits(tmp_path)
+    source = dict(type='mmseg_spwc.DigitImages')
+    cls.scenario = dict(problem='classification', dataset='mine', steps=[
+        dict(classes=['three', 'ghost'], data=dict(
+            train=source, labels=dict(three=3, ghost=10)))])
+    for cfg, names in ((seg, 'ghost, spook'), (cls, 'ghost')):
+        scenario = scenario_of(cfg)
+        problem_of(scenario).count(
+            {0: step_config(cfg, scenario, 0)}, scenario)
+        assert f'No training image of step 0 shows {names}: nothing' in \
+            said.pop()
 
 
 def test_tasks_of_different_datasets(tmp_path):

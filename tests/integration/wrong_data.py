@@ -79,6 +79,35 @@ def kept_without_masks(case):
         'train_dataloader.dataset.pipeline': pipeline}), begins=True)
 
 
+def tall(root: Path) -> None:
+    """An image that is wider than high, and its mask turned."""
+    Image.new('RGB', (32, 20)).save(first(root / 'JPEGImages'))
+    Image.fromarray(np.zeros((32, 20), np.uint8)).save(first(masks(root)))
+
+
+def named(classes):
+    """A dataset of plain mmseg with these names."""
+
+    def make(case):
+        cfg = case.segment()
+        pipeline = cfg.train_dataloader.dataset.pipeline
+        cfg.train_dataloader.dataset = dict(
+            type='BaseSegDataset', metainfo=dict(classes=classes),
+            ann_file='ImageSets/Segmentation/train.txt', pipeline=pipeline,
+            data_prefix=dict(img_path='JPEGImages',
+                             seg_map_path='SegmentationClass'))
+        train(cfg)
+
+    return make
+
+
+def repeated(case):
+    cfg = case.segment()
+    cfg.train_dataloader.dataset = dict(
+        type='RepeatDataset', times=2, dataset=cfg.train_dataloader.dataset)
+    train(cfg)
+
+
 SEGMENTATION = [Row(*row) for row in (
     ('images kept that are not as they are read', kept_without_masks,
      'not with LoadImageFromFile and Resize: change it, or set keep_decoded'),
@@ -115,6 +144,18 @@ SEGMENTATION = [Row(*row) for row in (
      'No training image for step 1 .*: check the data'),
     ('pipeline without masks', pipeline_without_masks,
      'no LoadAnnotations; a step needs'),
+    ('mask that lies on its side', spoilt(tall),
+     '20x32 pixels, its image 32x20: a mask has the size of its image'),
+    ('reduced zero label without offset', lambda case: train(case.segment(
+        **{'train_dataloader.dataset.reduce_zero_label': True})),
+     'reduce_zero_label=True makes value 1 of the masks 0, .*: set '
+     r'scenario\.label_offset=1'),
+    ('repeated dataset', repeated, 'is a RepeatDataset, but a step needs '
+     'every image .* once.*give the dataset inside it, and more epochs'),
+    ('two classes of one name', named(['background', *'abcdefghi', 'a']),
+     "called 'a': give every class a name of its own"),
+    ('fewer names than classes', named(['background', *'abcdefgh']),
+     'Got 9 names or colours for shapes, which has 11 class ids'),
     ('unknown dataset type', lambda case: train(case.segment(
         **{'train_dataloader.dataset.type': 'VOC'})),
      'VOC is not in the .*check'),
