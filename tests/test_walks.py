@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from mmseg_spwc.engine import ContinualRunner
+from mmseg_spwc.record import Record
 
 DOC = Path(__file__).resolve().parents[1] / 'docs/architecture.md'
+CLASSES = 'models.taps.OldPass.classes'  # of old pixels, found once
 PENALTY = ('Consolidation', 'Consolidated')  # only where there is one
 
 
@@ -30,7 +32,7 @@ def code_of(name: str):
             continue
         for part in parts[n:]:
             found = inspect.getattr_static(found, part)
-        found = getattr(found, '__func__', found)
+        found = getattr(found, '__func__', getattr(found, 'func', found))
         return inspect.unwrap(found).__code__
     raise LookupError(name)
 
@@ -75,16 +77,20 @@ def once(names: list) -> list:
     return [name for name, _ in itertools.groupby(names)]
 
 
-def test_a_boundary_and_a_batch_of_spwc(small, calls_in):
+def test_a_boundary_and_a_batch_of_spwc(small, calls_in, monkeypatch):
     boundary, batch = listed('boundary'), listed('batch')
     run = 'engine.sequence.ContinualRunner._run_step'
-    names = [n for n in {*boundary, *batch} if n != run]
-    calls = [run, *calls_in(small, names)]
+    names = [n for n in {*boundary, *batch, CLASSES} if n != run]
+    with monkeypatch.context() as patch:  # the sequence holds the record
+        patch.delattr(Record, 'read')
+        calls = [run, *calls_in(small, names)]
     assert once([c for c in calls if c in boundary]) == boundary
+    assert calls.count('runtime.checkpoint.load_step') == 2
     first, second, *_ = (i for i, c in enumerate(calls)
                          if c.endswith(batch[1].rpartition('.')[2]))
     # the loader reads a batch before the hooks of its iteration
     one = [c for c in calls[first - 1:second - 1] if c in batch]
+    assert calls[first - 1:second - 1].count(CLASSES) == 1
     assert once(one) == [c for c in batch
                          if not any(word in c for word in PENALTY)]
 

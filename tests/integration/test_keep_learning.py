@@ -10,20 +10,29 @@ import torch
 from digit_runs import digits
 from mmengine.config import Config
 from test_load_from_run import of_mmseg
+from test_own_data import own, poles, with_steps  # noqa: F401
+from test_publish import SEGMENT, run_alone
 
 from mmseg_spwc.apis.publish import publish
+from mmseg_spwc.apis.step_model import load_step_model
 from mmseg_spwc.config.start import settle_classes
+from mmseg_spwc.config.step import scenario_of, step_config
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.engine.start import Trained
 from mmseg_spwc.errors import CheckpointError, ConfigError
 from mmseg_spwc.record import Record, config_text
-from mmseg_spwc.registry import MODELS
+from mmseg_spwc.registry import DATASETS, MODELS
 from mmseg_spwc.runtime.checkpoint import load_step
 
 SHORT = {'train_cfg.max_epochs': 1, 'schedule.later.train_cfg.max_epochs': 1}
 TWO = {'scenario.steps': [[1, 2, 3, 4], [5, 6, 7]], 'scenario.partial': True,
        **SHORT}
 HEAD = 'decode_head.conv_seg'
+SMALL = (dict(type='ResNet', depth=18, base_channels=8, stem_channels=8,
+              norm_cfg=dict(type='BN')),
+         dict(type='FCNHead', in_channels=64, in_index=3, channels=16,
+              num_convs=1, concat_input=False, dropout_ratio=0.,
+              norm_cfg=dict(type='BN')))
 
 
 @pytest.fixture(scope='module')
@@ -325,3 +334,29 @@ def test_a_scenario_takes_its_step_0_from_the_file(plain):
     cfg = Config(dict(scenario=dict(steps=[dict(classes='start_from')])))
     with pytest.raises(ConfigError, match='has no start_from: give'):
         settle_classes(cfg)
+
+
+def test_from_a_plain_model_to_a_plain_model(start, request, tmp_path):
+    """In, on by two steps with a folder of other values, and out."""
+    cfg = start(None, 'chain')
+    cfg.model.backbone, cfg.model.decode_head = SMALL
+    cfg.start_from = of_mmseg(cfg)
+    pole = dict(classes=['pole'], data=own(
+        request.getfixturevalue('poles'), dict(pole=7, background='others')))
+    with_steps(cfg, dict(classes='start_from'), pole)
+    ContinualRunner(cfg).train()
+    with_steps(cfg, dict(classes='start_from'), pole, dict(classes=['ring']))
+    cfg.resume = True
+    record = ContinualRunner(cfg).train()
+    assert record.step(2)['classes'] == [
+        'background', 'disc', 'square', 'triangle', 'star', 'pole', 'ring']
+    weights, _ = publish(cfg.work_dir, tmp_path / 'out.pth')
+    data = DATASETS.build(step_config(
+        cfg, scenario_of(cfg), 2).test_dataloader.dataset)
+    given = dict(x=torch.randn(1, 3, 48, 48),
+                 images=[data.get_data_info(0)['img_path']])
+    found = run_alone(SEGMENT, weights, given, tmp_path)
+    assert list(found['classes']) == record.step(2)['classes']
+    ours = load_step_model(cfg, f'{cfg.work_dir}/step_02/final.pth').model
+    with torch.no_grad():
+        torch.testing.assert_close(found['logits'], ours(given['x']))
