@@ -21,27 +21,13 @@ from mmseg_spwc.config.step import (
 )
 from mmseg_spwc.errors import data_losses, input_errors
 from mmseg_spwc.evaluation import judge
-from mmseg_spwc.problems import (
-    check_data_left,
-    keep_last_scores,
-    problem_of,
-)
+from mmseg_spwc.problems import check_data_left, keep_last_scores, problem_of
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import DATASETS, RUNNERS
 from mmseg_spwc.runtime.agreement import check_agreement
-from mmseg_spwc.runtime.checkpoint import (
-    Stamp,
-    check_fits,
-    load_step,
-    load_weights,
-    save_step,
-)
+from mmseg_spwc.runtime.checkpoint import Stamp, check_fits, load_step
 from mmseg_spwc.runtime.lock import run_lock
-from mmseg_spwc.runtime.memory import (
-    free_memory,
-    frozen_heap,
-    peak_memory,
-)
+from mmseg_spwc.runtime.memory import free_memory, frozen_heap, peak_memory
 from mmseg_spwc.runtime.preemption import stop_requests
 from mmseg_spwc.runtime.resume_point import (
     find_resume_point,
@@ -52,6 +38,7 @@ from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 from mmseg_spwc.visualization.step_report import step_line, step_report
 from mmseg_spwc.visualization.tables import final_table
 
+from . import weights
 from .context import StepContext
 from .histories import loss_curves
 from .open_record import open_record
@@ -65,17 +52,10 @@ VALIDATION = ('val_dataloader', 'val_evaluator', 'val_cfg')
 class ContinualRunner:
     """Trains, evaluates and records every step of a scenario.
 
-    ::
-
-        for step in scenario:
-            runner = Runner.from_cfg(step_config(cfg, scenario, step))
-            runner.train()
-            save the weights, then score exactly what was saved
-            write the step into the record: now it is finished
-
     It owns no training logic, and the record is its only memory: a resumed
     sequence goes on with the first step that the record does not hold, and
-    MMEngine resumes inside that step.
+    MMEngine resumes inside that step. :meth:`_run_step` reads from one
+    boundary to the next.
 
     Args:
         cfg (Config): The config of the sequence, with ``work_dir``.
@@ -177,7 +157,7 @@ class ContinualRunner:
                           get_world_size())
         cfg.work_dir = f'{self.work_dir}/test_step_{stamp.step:02d}'
         runner = StepRunner.of(cfg)
-        _load(runner, content['state_dict'], checkpoint)
+        weights.load(runner, content['state_dict'], checkpoint)
         return self._score(runner, stamp.step)
 
     def _find_start(self, record: Record, plan: Plan) -> Start | None:
@@ -208,7 +188,9 @@ class ContinualRunner:
         cfg.resume = cfg.load_from is not None
         runner = StepRunner.of(cfg, context)
         branches = self._train(runner, step)
-        path = self._save(runner, step, branches)
+        path = checkpoint_path(self.cfg.work_dir, step)
+        weights.finish(runner, path, Stamp.of(
+            self.scenario, step, self.method), branches)
         entry = dict(
             self._score(runner, step),
             images=plan.images[step],
@@ -267,38 +249,10 @@ class ContinualRunner:
         Returns:
             dict: Branches that the next step goes on with, if it does.
         """
-        network, start = unwrap(runner.model), self.start
-        if start is None or step > start.step:
-            runner.train()
-            return network.carried_branches()
-        trained = start.weights_of(step)
-        network.to_plain()
-        trained.load(network, start.names[step])
-        runner.context.entry['start_from'] = dict(
-            file=trained.path, until=start.step)
-        # what a method measures at the end of a step, it measures here
-        runner.call_hook('after_train')
-        if network.carries and trained.branches is None:
-            warn(f'start_from={trained.path} was trained without branches to '
-                 f"go on with (rc.init='carry'), so step {step + 1} starts "
-                 'merged.')
-        return trained.branches if network.carries else None
-
-    def _save(self, runner: Runner, step: int,
-              branches: dict | None) -> str:
-        """Fold the network to its plain form, write it, and read it back."""
-        network = unwrap(runner.model)
-        check_agreement(f'after training step {step}',
-                        weights=dict(network.named_parameters()))
-        network.to_plain()
-        meta = dict(dataset_meta=_plain_meta(runner))  # builds on all ranks
-        path = checkpoint_path(self.cfg.work_dir, step)
-        from_first_rank(
-            lambda: save_step(
-                path, network.state_dict(),
-                Stamp.of(self.scenario, step, self.method), meta, branches))
-        load_weights(network, load_step(path)['state_dict'], path)
-        return path
+        if self.start is not None and step <= self.start.step:
+            return weights.take(runner, self.start, step)
+        runner.train()
+        return unwrap(runner.model).carried_branches()
 
 
 def _replayed(runner: Runner) -> dict | None:
@@ -317,18 +271,3 @@ def _memory_used(steps: list) -> dict:
     return dict(
         replayed=max(replay['images'] for replay in used),
         replayed_bytes=None if None in sizes else max(sizes))
-
-
-def _load(runner: Runner, state: dict, path: str) -> None:
-    network = unwrap(runner.model)
-    network.to_plain()
-    load_weights(network, state, path)
-
-
-def _plain_meta(runner: Runner) -> dict:
-    info = runner.test_dataloader
-    info = info.dataset.metainfo if hasattr(info, 'dataset') else {}
-    return {
-        key: [list(v) if isinstance(v, tuple) else v for v in info[key]]
-        for key in ('classes', 'palette') if info.get(key)
-    }

@@ -1,12 +1,13 @@
 """Stops at the first loss or gradient that is not a finite number."""
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import torch
 from mmengine.dist import all_gather_object
 from mmengine.hooks import Hook
 from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
 
 from mmseg_spwc.errors import NonFiniteError
 from mmseg_spwc.registry import HOOKS
@@ -190,18 +191,8 @@ def _mean(value) -> Tensor:
 
 
 def _finite(value) -> bool:
-    return all(t.isfinite().all() for t in _tensors(value)
-               if t.is_floating_point())
-
-
-def _tensors(value) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _tensors(item)
-    elif isinstance(value, Mapping):
-        yield from _tensors(list(value.values()))
+    return all(t.isfinite().all() for t in tree_leaves(value)
+               if isinstance(t, Tensor) and t.is_floating_point())
 
 
 def _files(kwargs: dict) -> list[str]:
