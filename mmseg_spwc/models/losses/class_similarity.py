@@ -60,7 +60,8 @@ class ClassSimilarityLoss(Loss):
     :math:`-T^2 \sum_{c < C_{old}} (r_{yc} q_c + 10^{-7}) \log p_c`. The share
     :math:`r_{yc}` says how much the class looks like an old one: see
     :func:`similarities`, of the mean of the decoder's maps over the batch and
-    of the old classes' prototypes, which :class:`PrototypeHook` keeps.
+    of the old classes' prototypes, which :class:`PrototypeHook` keeps. Both
+    means are over the pixels of one process.
 
     Args:
         temperature (float): T. Defaults to 3.
