@@ -95,5 +95,6 @@ class Replay:
             said.append(f'there are {len(kept)} samples for a memory of '
                         f'{self.size}')
         if absent:
-            said.append(f'nothing replayed shows {", ".join(absent)}')
+            said.append('none of the memory shows the old channels (domains) '
+                        f'{", ".join(absent)}')
         return said

@@ -172,8 +172,7 @@ class Problem:
             scenario.num_channels(step - 1) if step else 0)
         said = replay.shortages(memory, old) if step else []
         if said:
-            unit = 'domains' if scenario.kind == 'domain' else 'channels'
-            warn(f'At step {step} {" and ".join(said)} of the old {unit}.')
+            warn(f'At step {step} {"; ".join(said)}.')
 
     def entry(self, runner: Runner, scenario: Scenario, step: int) -> dict:
         """Score a step; return its entry in the record.

@@ -1,4 +1,5 @@
 """A sequence of segmentation steps."""
+import dataclasses
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -104,10 +105,14 @@ class Segmentation(Problem):
                     _warn_of_absent(chosen, scenario, step)
                 replay = replay_of(dataset.get('replay'), role, joint)
                 if replay is not None:
-                    memory = replayed_images(
-                        list(_images(found, dataset, scenario, step, role,
-                                     True)), scenario, step, held, replay)
-                    counts[step]['replay'] = len(memory)
+                    images = list(_images(found, dataset, scenario, step,
+                                          role, True))
+                    memory, replayed = (
+                        replayed_images(images, scenario, step, held, option)
+                        for option in (
+                            dataclasses.replace(replay, duplicates=True),
+                            replay))
+                    counts[step]['replay'] = len(replayed)
                     self.tell_shortages(replay, memory, scenario, step)
         return counts, {}
 

@@ -172,3 +172,6 @@ def test_a_memory_that_is_not_full_is_told(with_memory, capsys):
     cfg = with_memory('more', **{f'{REPLAY}.size': 900})
     train(cfg)
     assert 'samples for a memory of 900' in capsys.readouterr().out
+    # images of the step itself are not missing
+    train(with_memory('full'))
+    assert 'samples for a memory' not in capsys.readouterr().out

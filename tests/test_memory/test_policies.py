@@ -47,7 +47,7 @@ def test_fewer_candidates_than_room(policy):
     kept = remember(STEPS[:1], 1000, policy)
     said = Replay(1000).shortages(kept, [1, 2, 3, 4])
     assert said == ['there are 60 samples for a memory of 1000',
-                    'nothing replayed shows 4']
+                    'none of the memory shows the old channels (domains) 4']
     assert Replay(2).shortages(kept, [1]) == []
 
 
