@@ -86,7 +86,7 @@ _searched = dict(
 scales = dict(
     small=dict(
         methods={
-            **{name: dict(config=f'voc128/{name}.py')
+            **{name: dict(config=f'../voc128/{name}.py')
                for name in ('ewc', 'lwf', 'lwf_mc', 'ilt', 'alife')},
             'finetune': dict(config=_small('finetune/finetune')),
             'plop': dict(config=_small('plop/plop')),
