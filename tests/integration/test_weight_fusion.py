@@ -5,15 +5,34 @@ from pathlib import Path
 import pytest
 import torch
 from mmengine.config import Config
+from mmengine.hooks import Hook
 
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.engine.hooks.weight_fusion_hook import share_of_parameter
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.record import Record
+from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.runtime.checkpoint import load_step
 
 METHODS = Path(__file__).resolve().parents[2] / 'configs/_base_/methods'
 FUSION = 'method.every.hooks.fusion'
+
+
+class Died(Exception):
+    pass
+
+
+@HOOKS.register_module(force=True)
+class DiesAfterFusion(Hook):
+    """Ends the run once, before the step is saved."""
+
+    priority = 'LOW'
+
+    def after_train(self, runner):
+        mark = Path(runner.work_dir, 'died')
+        if runner.work_dir.endswith('step_01') and not mark.exists():
+            mark.touch()
+            raise Died
 
 
 @pytest.fixture(scope='module')
@@ -111,6 +130,31 @@ def test_the_next_step_begins_and_is_taught_by_the_fused_network(fused):
     assert record.finished_steps == [0, 1, 2]
     assert all(torch.equal(two[key], value) for key, value in one.items()
                if value.is_floating_point())
+
+
+def test_a_crash_after_the_fusion_fuses_no_second_time(unfused, fused,
+                                                       tmp_path):
+    hooks = [dict(type='mmseg_spwc.DiesAfterFusion')]
+    options = {f'{FUSION}.importance': 'mmseg_spwc.MASImportance',
+               'custom_hooks': hooks, 'work_dir': str(tmp_path)}
+    with pytest.raises(Died):
+        fused(**options)
+    (_, again), _ = fused(**options, resume=True)
+    options.update(custom_hooks=[], work_dir=str(tmp_path / 'whole'))
+    (_, whole), _ = fused(**options)
+    assert all(torch.equal(again[key], whole[key]) for key in whole)
+    kept, expected = (torch.load(folder / 'step_01/importances.pth',
+                                 weights_only=True)
+                      for folder in (tmp_path, tmp_path / 'whole'))
+    assert all(torch.equal(kept[key], expected[key]) for key in expected)
+
+
+def test_steps_that_are_taken_from_start_from_stay(with_method, unfused):
+    cfg = with_method()
+    cfg.start_from = f'{unfused[0].work_dir}/step_01/final.pth'
+    (zero, one), _ = train(cfg)
+    for given, taken in zip(unfused[1], (zero, one), strict=True):
+        assert all(torch.equal(given[key], taken[key]) for key in given)
 
 
 def test_importances_give_every_weight_its_share(unfused, fused, tmp_path):

@@ -78,6 +78,7 @@ class WeightFusionHook(Hook):
         self.norm_stats = norm_stats
         self.importance = None
         self.n_samples = n_samples
+        self._trained = False  # a step of start_from ends as it was given
         if importance is not None:
             self.importance = build_part(importance, 'importance', Importance)
             if self.importance.along_the_path:
@@ -96,6 +97,7 @@ class WeightFusionHook(Hook):
                               "be fused: set rc.init='merged'.")
 
     def before_train(self, runner) -> None:
+        self._trained = True
         step = context_of(runner).step
         before = _importances_of(runner, step - 1)
         if self.importance and step > 0 and not before.exists():
@@ -109,58 +111,58 @@ class WeightFusionHook(Hook):
         step = context_of(runner).step
         student = unwrap(runner.model)
         student.to_plain()
-        measured = self._measure(runner, student, step)
-        if step > 0:
+        share = self._share_of(student)
+        measured, kept = self._importances(runner, student, step)
+        if step > 0 and self._trained:
             path = checkpoint_path(context_of(runner).work_dir, step - 1)
-            before = load_step(path)['state_dict']
-            share = self._share_of(student)
-            kept = self._read(runner, step - 1, student)
-            for key, value in self._fusible(student, before):
-                parts = share_of_parameter(
-                    share, measured.get(key), kept.get(key),
-                    self._priority(student, key, value))
-                value.copy_(torch.lerp(
-                    before[key].to(value), value, parts.to(value)))
-            measured = {name: (1 - share) * kept[name] + share * new
-                        if name in kept else new
-                        for name, new in measured.items()}
+            self._fuse(student, load_step(path)['state_dict'], share,
+                       measured, kept)
             print_log(f'Fused with the step before, share {share:.3f}',
                       'current')
-        if self.importance:
-            check_agreement(f'about the importances of step {step}',
-                            importances=measured)
-            from_first_rank(
-                write_tensors, _importances_of(runner, step),
-                {name: value.cpu() for name, value in measured.items()})
+        if self.importance is None:
+            return
+        together = {name: (1 - share) * kept[name] + share * new
+                    if name in kept else new
+                    for name, new in measured.items()}
+        check_agreement(f'about the importances of step {step}',
+                        importances=together)
+        from_first_rank(
+            write_tensors, _importances_of(runner, step),
+            {name: value.cpu() for name, value in together.items()})
 
     def _share_of(self, student) -> float:
         if self.share is not None:
             return float(self.share)
         return math.sqrt(student.num_new / sum(student.channels))
 
-    def _fusible(self, student, before: Mapping) -> list:
-        """Keys and tensors of what was there before."""
+    def _fuse(self, student, before: Mapping, share: float, measured: Mapping,
+              kept: Mapping) -> None:
         params = dict(student.named_parameters())
-        return [(key, value) for key, value in student.state_dict().items()
-                if key in before and not student.is_new(key)
-                and value.is_floating_point()
-                and (key in params or self.norm_stats == 'fuse')]
+        for key, value in student.state_dict().items():
+            if key not in before or student.is_new(key) or \
+                    not value.is_floating_point() or (
+                        key not in params and self.norm_stats == 'keep'):
+                continue
+            parts = share_of_parameter(
+                share, measured.get(key), kept.get(key),
+                self._priority(student, key, value))
+            value.copy_(torch.lerp(
+                before[key].to(value), value, parts.to(value)))
 
     def _priority(self, student, key: str, value: Tensor) -> Tensor | None:
         """How much more than others a weight is held on to."""
 
-    def _measure(self, runner, student, step: int) -> dict:
+    def _importances(self, runner, student, step: int) -> tuple[dict, dict]:
+        """For this step, and for all before it as far as they are known."""
         if self.importance is None:
-            return {}
-        return measure(self.importance, runner, student,
-                       trained_params(student), step, self.n_samples)
-
-    def _read(self, runner, step: int, student) -> dict:
-        if self.importance is None:
-            return {}
-        return torch.load(
-            _importances_of(runner, step), weights_only=True,
-            map_location=next(student.parameters()).device)
+            return {}, {}
+        params = trained_params(student)
+        measured = measure(self.importance, runner, student, params, step,
+                           self.n_samples)
+        before = _importances_of(runner, step - 1)
+        return measured, torch.load(
+            before, map_location=next(iter(params.values())).device,
+            weights_only=True) if before.exists() else {}
 
 
 @HOOKS.register_module()
