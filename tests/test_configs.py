@@ -33,7 +33,8 @@ FOLDERS = {
 NEWER = {'dft': 'dft', 'mib-ewf': 'ewf', 'plop-ewf': 'ewf',
          'rcil-ewf': 'ewf', 'reminder': 'reminder', 'lgkd': 'lgkd',
          'mib-lgkd': 'lgkd', 'dkd': 'dkd', 'ucd': 'ucd',
-         'mib-nest': 'nest', 'dkd-m': 'dkd'}
+         'mib-nest': 'nest', 'dkd-m': 'dkd', 'ssul': 'ssul',
+         'ssul-m': 'ssul'}
 TRANSFORMERS = re.compile('segformer|upernet-swin')
 R101 = 'deeplabv3-r101-d16'
 VOC, ADE = 'voc12aug-512x512', 'ade20k-512x512'
@@ -215,6 +216,7 @@ def test_rcil_doubles_the_depthwise_convolutions_of_mobilenet():
     ('dft', VOC, '15-5', 0.02, 0.02),
     ('dft', VOC, '19-1', 0.02, 0.005),
     ('dkd', VOC, '15-1', 0.001, 0.0001),
+    ('ssul', VOC, '15-1', 0.001, 0.01),
 ])
 def test_published_learning_rates(method, data, name, first, later):
     leaf = path_of(method, data)
@@ -227,6 +229,7 @@ def test_published_learning_rates(method, data, name, first, later):
     ('mib', VOC, '10-1', 30, 30), ('plop', VOC, '15-1', 30, 30),
     ('plop', VOC, '10-1', 30, 10), ('plop', ADE, '50-50', 60, 60),
     ('rcil', CITIES, '11-1', 50, 50), ('dkd', VOC, '15-5', 60, 60),
+    ('ssul', VOC, '10-1', 50, 50),
 ])
 def test_published_epochs(method, data, name, first, later):
     leaf = path_of(method, data)

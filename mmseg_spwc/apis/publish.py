@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.models.growing import joined_state
+from mmseg_spwc.models.student import EXTRA
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import MODELS, TRANSFORMS
 from mmseg_spwc.scenario import build_scenario
@@ -73,6 +74,12 @@ def publish(source: str | Path,
         checkpoint.parent.name + '.pth')
     loaded = load_run_step(run, checkpoint)
     _check_accepted(run.record, loaded.step, force)
+    options = loaded.cfg.model.get('classifier') or {}
+    if options.get('hidden') or options.get('unknown'):
+        raise ConfigError(
+            f'{checkpoint} cannot be published: the rows of its classifier '
+            'have hidden layers, or one is of the unknown, which a plain '
+            'model of mmseg does not have.')
     written = []
     for name, channels in heads_of(loaded, order).items():
         target = out.with_name(f'{out.stem}{name}{out.suffix}')
@@ -83,7 +90,7 @@ def publish(source: str | Path,
         state = {
             key: value for key, value in joined_state(
                 loaded.model.state_dict(), channels).items()
-            if '.conv_seg.extra.' not in key}  # a row that is no class
+            if EXTRA not in key}
         write_tensors(
             target, dict(meta=_meta(loaded, channels), state_dict=state))
         write_text(target.with_suffix('.py'), text)

@@ -65,6 +65,10 @@ class GrowingClassifier(_Growing):
         zero_background (bool): Whether the background's logit starts as 0,
             where losses that leave it out keep it: classes are then compared
             with a probability of 1/2. Defaults to False.
+        unknown (bool): Whether the extra row is there and gives the last
+            logit, that of objects without a class. Defaults to False.
+        hidden (bool): Whether each step's rows, and the extra one, read a 3x3
+            convolution, batch norm and ReLU of their own. Defaults to False.
     """
 
     policies = ('default', 'background', 'balanced', 'share', 'index', 'zero',
@@ -76,27 +80,39 @@ class GrowingClassifier(_Growing):
                  channels: Sequence[int],
                  ahead: Sequence[int] = (),
                  extra: bool = False,
-                 zero_background: bool = False) -> None:
+                 zero_background: bool = False,
+                 unknown: bool = False,
+                 hidden: bool = False) -> None:
         super().__init__(channels)
         self.in_channels = in_channels
-        self.out_channels = sum(self.channels) + sum(ahead)
+        self.out_channels = sum(self.channels) + sum(ahead) + unknown
+        self.unknown = unknown
+        self.hidden = hidden
         self.convs = nn.ModuleList(
-            nn.Conv2d(in_channels, added, 1)
-            for added in (*self.channels, *ahead) if added)
-        self.extra = nn.Conv2d(in_channels, 1, 1) if extra else None
+            self._rows(added) for added in (*self.channels, *ahead) if added)
+        self.extra = self._rows(1) if extra or unknown else None
         if zero_background:
             with torch.no_grad():
                 for part in self._channel(0):
                     part.zero_()
 
+    def _rows(self, number: int) -> nn.Module:
+        rows, width = nn.Conv2d(self.in_channels, number, 1), self.in_channels
+        if not self.hidden:
+            return rows
+        return nn.Sequential(
+            nn.Conv2d(width, width, 3, padding=1, bias=False),
+            nn.BatchNorm2d(width), nn.ReLU(), rows)
+
     @property
     def weight(self) -> Tensor:
         """Weights of all channels, (C, in_channels, 1, 1)."""
-        return torch.cat([conv.weight for conv in self.convs])
+        return torch.cat([_last(conv).weight for conv in self.convs])
 
     def forward(self, x: Tensor) -> Tensor:
         """Map features (B, in_channels, H, W) to (B, out_channels, H, W)."""
-        return torch.cat([conv(x) for conv in self.convs], dim=1)
+        layers = [*self.convs, self.extra] if self.unknown else self.convs
+        return torch.cat([layer(x) for layer in layers], dim=1)
 
     @torch.no_grad()
     def initialise_new(self, policy: str, background: int = 0,
@@ -118,14 +134,21 @@ class GrowingClassifier(_Growing):
         - ``'index'`` is ``'share'`` with C_new / C, where C counts the
           channels of all steps so far, so later classes start with less;
         - ``'zero'`` sets weight and bias to 0;
-        - ``'extra'`` copies weight and bias of the extra row.
+        - ``'extra'`` copies the extra row, with what it reads if that is its
+          own.
         """
         grows = self._adds_to_old(policy)
         _check_share(policy, share)
         if not grows:
             return
         added, num_old = self.channels[-1], sum(self.channels[:-1])
-        new = self.convs[first_new(self.channels)]
+        layer = self.convs[first_new(self.channels)]
+        new = _last(layer)
+        if self.hidden and policy not in ('default', 'extra'):
+            raise ValueError(
+                f'The policy {policy!r} copies a row, but rows with hidden '
+                "layers read features of their own: choose 'default' or "
+                "'extra'.")
         if not 0 <= background < num_old:
             raise ValueError(
                 f'The background channel {background} is not among the '
@@ -135,7 +158,9 @@ class GrowingClassifier(_Growing):
             if self.extra is None:
                 raise ValueError("The policy 'extra' needs a row to copy: set "
                                  'model.classifier.extra=True.')
-            weight, bias = self.extra.weight, self.extra.bias
+            if self.hidden:
+                layer[:-1].load_state_dict(self.extra[:-1].state_dict())
+            weight, bias = _last(self.extra).weight, _last(self.extra).bias
             new.bias.copy_(bias.expand_as(new.bias))
         if policy == 'zero':
             new.weight.zero_()
@@ -153,7 +178,7 @@ class GrowingClassifier(_Growing):
 
     def _channel(self, index: int) -> tuple[Tensor, Tensor]:
         """Views of one channel's weight (C, 1, 1) and bias ()."""
-        for conv in self.convs:
+        for conv in map(_last, self.convs):
             if index < conv.out_channels:
                 return conv.weight[index], conv.bias[index]
             index -= conv.out_channels
@@ -162,6 +187,9 @@ class GrowingClassifier(_Growing):
     @torch.no_grad()
     def to_conv(self) -> nn.Conv2d:
         """Return one plain 1x1 convolution that computes the same."""
+        if self.hidden or self.unknown:
+            raise ValueError('Rows with hidden layers, or with one of the '
+                             'unknown, are no plain 1x1 convolution.')
         like = self.convs[0].weight
         conv = nn.Conv2d(
             self.in_channels, self.out_channels, 1, device=like.device,
@@ -226,6 +254,11 @@ class GrowingLinear(_Growing):
                 value.copy_(torch.cat([
                     getattr(part, name) for part in old]).mean(0).expand_as(
                         value))
+
+
+def _last(layer: nn.Module) -> nn.Conv2d:
+    """The rows themselves, behind their hidden layers if there are any."""
+    return layer[-1] if isinstance(layer, nn.Sequential) else layer
 
 
 def first_new(channels: Sequence[int]) -> int:

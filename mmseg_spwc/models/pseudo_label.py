@@ -58,6 +58,18 @@ def pseudo_labels(old_logits: Tensor, labels: Tensor, num_old: int,
     return classes.where(sure, VOID).where(background, labels), share
 
 
+def independent_labels(old: OldPass, labels: Tensor, num_old: int,
+                       confidence: float,
+                       named: Tensor | None = None) -> Tensor:
+    """SSUL's labels (B, H, W): an old class where its sigmoid is the largest
+    of all, with that of the unknown, and at least the confidence; elsewhere
+    they stay."""
+    sure = old.logits.float().sigmoid().amax(dim=1) >= confidence
+    is_class = (old.classes > 0) & (old.classes < num_old)
+    taken = is_background(labels, num_old, named) & sure & is_class
+    return old.classes.where(taken, labels)
+
+
 class PseudoLabeller:
     """Keeps the settings and thresholds of a step's pseudo labels.
 
@@ -72,11 +84,14 @@ class PseudoLabeller:
             that was accepted, as PLOP does. Defaults to True.
         compat (str, optional): 'plop' for the published forms of entropy,
             median and share. Defaults to None.
+        score (str): ``'softmax'`` or ``'sigmoid'``, whose probabilities are
+            independent: it needs a confidence, and a pixel that the old model
+            is not sure of keeps its label. Defaults to 'softmax'.
     """
 
     def __init__(self, confidence: float | None = None, portion: float = 0.5,
                  floor: float = 0.001, adaptive: bool = True,
-                 compat: str | None = None) -> None:
+                 compat: str | None = None, score: str = 'softmax') -> None:
         shares = dict(portion=portion)
         if confidence is not None:
             shares['confidence'] = confidence
@@ -85,6 +100,12 @@ class PseudoLabeller:
                 raise ValueError(f'pseudo_label.{name} is {share!r}: give a '
                                  'number from 0 to 1.')
         _check_compat(compat)
+        if score not in ('softmax', 'sigmoid') or (
+                score == 'sigmoid' and confidence is None):
+            raise ValueError(
+                f"pseudo_label.score is {score!r}: it is 'softmax', or "
+                "'sigmoid' with a confidence.")
+        self.score = score
         self.confidence = confidence
         self.portion = portion
         self.floor = floor
@@ -113,6 +134,9 @@ class PseudoLabeller:
                 'Pseudo labels by entropy need thresholds: add '
                 "hooks=dict(pseudo_label=dict(type='mmseg_spwc."
                 "PseudoLabelHook')) to the method.")
+        if self.score == 'sigmoid':
+            return independent_labels(
+                old, labels, num_old, self.confidence, named), None
         labels, share = pseudo_labels(
             old.logits, labels, num_old, self.thresholds, self.confidence,
             self.compat, old.classes, named)

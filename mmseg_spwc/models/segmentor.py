@@ -97,6 +97,10 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
             check_options(GrowingClassifier, self.of_classifier, 'classifier')
             grow_head(head, self.channels, ahead=self.ahead,
                       **self.of_classifier)
+        self.out_channels = self.decode_head.out_channels
+        for head in self.heads()[1:]:
+            if head.conv_seg.extra is not None and not head.conv_seg.unknown:
+                head.conv_seg.extra.requires_grad_(False)  # no loss trains it
 
     def initialise_new(self, policy: str, share: float | None = None) -> None:
         """See :meth:`GrowingClassifier.initialise_new`."""
@@ -145,6 +149,8 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
                            data_samples: Sequence | None = None) -> list:
         """As mmseg does; a pixel that a later class wins has no class."""
         seen = sum(self.channels)
+        if self.decode_head.conv_seg.unknown:
+            seg_logits = unknown_joined(seg_logits)
         if self.argmax == 'seen':
             seg_logits = seg_logits[:, :seen]
         samples = super().postprocess_result(seg_logits, data_samples)
@@ -157,7 +163,8 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
         if self.train_only != 'new_rows':
             return
         batch, rows = random_batch(
-            self.num_old, self.num_new + sum(self.ahead))
+            self.num_old,
+            self.decode_head.conv_seg.out_channels - self.num_old)
         for name, loss in self.losses.items():
             value = self.call(loss, batch)
             parts = value.values() if isinstance(value, dict) else [value]
@@ -201,7 +208,8 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
             values[f'loss_aux_{i}'] = head.loss_decode.loss_weight * \
                 self.call(self.losses['pixel'], batch)
         values['acc_seg'] = pixel_accuracy(small, given)
-        if old.features and self.num_new:
+        if old.features and self.num_new and \
+                not self.decode_head.conv_seg.unknown:
             values['bg_kept'] = background_kept(
                 small, old.features.logits, given)
         return values
@@ -290,6 +298,17 @@ def floating_type(name: str | None) -> torch.dtype | None:
         return kind
     raise ValueError(f"teacher_dtype is 'bfloat16', 'float16', 'float32' or "
                      f'None, not {name!r}.')
+
+
+def unknown_joined(logits: Tensor) -> Tensor:
+    """Add the last channel's probability, the unknown's, to the background's.
+
+    As logits; probabilities are sigmoids, and their sum is cut off below 1.
+    """
+    background, others, unknown = logits.split(
+        [1, logits.shape[1] - 2, 1], dim=1)
+    both = background.sigmoid() + unknown.sigmoid()
+    return torch.cat([both.clamp(max=1 - 1e-6).logit(), others], dim=1)
 
 
 def labels_of(samples: Sequence) -> Tensor:

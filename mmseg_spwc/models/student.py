@@ -22,6 +22,8 @@ from .rc import (
 from .recompute import called_frugally
 from .recompute import recompute as recompute_part
 
+EXTRA = '.conv_seg.extra.'  # a row that is no class
+
 
 class Student:
     """Named losses, a frozen teacher, doubled branches and frozen norms.
@@ -54,8 +56,8 @@ class Student:
             the classifiers' rows of earlier steps, background included, or
             those in whose names a regular expression is found.
         train_only (str, optional): The only parameters with gradient:
-            ``'new_rows'``, the classifiers' rows of this step and those
-            allocated ahead, or as above. All else is in eval mode.
+            ``'new_rows'``, the classifiers' rows of this step, the extra one
+            and those allocated ahead, or as above. All else is in eval mode.
         allocate (Sequence[int] | str, optional): Channels that later steps
             will add, to be there from this step on. A config writes
             ``'all'``.
@@ -116,7 +118,9 @@ class Student:
 
     def _chosen(self, text: str, option: str) -> Callable:
         """Tell by a name whether an option means a parameter or module."""
-        words = dict(new_rows=self.is_new, old_rows=self.is_old_row)
+        words = dict(
+            new_rows=lambda name: self.is_new(name) or EXTRA in name,
+            old_rows=self.is_old_row)
         return words.get(text) or regular_expression(text, option).search
 
     def _freeze(self, chosen: Callable, option: str) -> None:

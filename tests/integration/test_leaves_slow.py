@@ -60,7 +60,8 @@ def tiny(leaf: str, name: str | None, setting: str | None,
             data_root=str(folder / 'data') if cfg.get('data_root') else None,
             **epoch,
             method={stage: epoch for stage in cfg.method
-                    if stage == 'later' or stage.startswith('step_')},
+                    if stage in ('every', 'later')
+                    or stage.startswith('step_')},
             schedule=dict(later=epoch),
             default_hooks=dict(logger=dict(interval=1), checkpoint=None)))
     if cfg.scenario.get('problem') == 'classification':

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from mmengine.config import Config
+from mmengine.config import Config, ConfigDict
 from torch.nn.functional import cross_entropy
 
 from mmseg_spwc.apis.publish import publish
@@ -111,6 +111,15 @@ def test_rows_of_later_steps_win_or_do_not_count(run):
     assert (samples['all'][later] == 255).all()
     assert torch.equal(samples['all'][~later], winner[~later])
     assert samples['seen'].max() <= 7
+
+
+def test_windows_may_slide_over_an_image(run):
+    model = build(run, 1).eval()
+    inputs, _ = batch()
+    whole = model.predict(inputs)[0].seg_logits.data
+    model.test_cfg = ConfigDict(
+        mode='slide', crop_size=(48, 48), stride=(48, 48))
+    assert torch.equal(model.predict(inputs)[0].seg_logits.data, whole)
 
 
 def test_what_is_no_channel_counts_for_no_class():

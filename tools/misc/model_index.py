@@ -56,6 +56,8 @@ METHODS = {
     'spwc': ('spWC', *SPWC),
     'ucd': ('UCD', 'Uncertainty-aware Contrastive Distillation for '
             'Incremental Semantic Segmentation', '2203.14098'),
+    'ssul': ('SSUL', 'SSUL: Semantic Segmentation with Unknown Label for '
+             'Exemplar-based Class-Incremental Learning', '2106.11562'),
     'demo': ('Demo', *SPWC),
     'classification/blip': ('BLIP', 'Continual Learning via Bit-Level '
                             'Information Preserving', '2105.04444'),

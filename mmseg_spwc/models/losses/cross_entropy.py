@@ -121,7 +121,22 @@ class ClassBCELoss(PixelLoss):
     :math:`\sum_c BCE(z_c, 1[y = c])`, which is
     :math:`\sum_c softplus(z_c) - z_y`, averaged over all pixels; zero where
     the label is ignored.
+
+    Args:
+        unknown (bool): The background belongs to the last channel, that of
+            the unknown, as in `SSUL <https://arxiv.org/abs/2106.11562>`_.
+            Defaults to False.
+        mean (str): Over ``'all'`` pixels, or the ``'valid'`` ones. Defaults
+            to 'all'.
     """
+
+    def __init__(self, unknown: bool = False, mean: str = 'all',
+                 **kwargs) -> None:
+        super().__init__(**kwargs)
+        if mean not in ('all', 'valid'):
+            raise ValueError(f"mean is 'all' or 'valid', not {mean!r}.")
+        self.unknown = unknown
+        self.mean = mean
 
     @full_precision
     def forward(self, logits: Tensor, labels: Tensor,
@@ -129,10 +144,15 @@ class ClassBCELoss(PixelLoss):
         check_labels(logits, labels)
         labels = labels.long()
         valid = labels != self.ignore_index
+        if self.unknown:
+            labels = labels.masked_fill(labels == 0, logits.shape[1] - 1)
         index = labels.where(valid, 0).unsqueeze(1)  # (B, 1, H, W)
         positive = logits.gather(1, index).squeeze(1)
         loss = (F.softplus(logits).sum(dim=1) - positive) * valid
-        return self.loss_weight * mean_over_pixels(loss, pixel_weight)
+        mean = self.loss_weight * mean_over_pixels(loss, pixel_weight)
+        if self.mean == 'all':
+            return mean
+        return mean * valid.numel() / valid.sum().clamp(min=1)
 
 
 @MODELS.register_module()
