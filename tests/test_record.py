@@ -10,7 +10,7 @@ import pytest
 from mmseg_spwc import record as record_module
 from mmseg_spwc.errors import RecordError
 from mmseg_spwc.problems import Segmentation
-from mmseg_spwc.record import Record, config_text
+from mmseg_spwc.record import Record, _task_table, config_text
 
 
 def entry(step, iou, base=2):
@@ -176,3 +176,8 @@ def test_what_does_not_go_together_is_found(record, tmp_path, change, says):
     (tmp_path / 'record.json').write_text(json.dumps(record.content))
     with pytest.raises(RecordError, match=says):
         Record.read(tmp_path)
+
+
+def test_a_table_without_a_step_has_no_task():
+    assert _task_table([]) == [
+        ['step', 'accuracy_mean', 'accuracy_all', 'wall_time']]

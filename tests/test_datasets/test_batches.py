@@ -120,3 +120,7 @@ def test_pixels_of_every_task_move_as_its_own_order_says(tasks):
     for image, other, task in zip(images, moved, tasks, strict=True):
         order = torch.from_numpy(scenario.permutation(task, 12))
         assert torch.equal(other.flatten(1), image.flatten(1)[:, order])
+
+
+def test_images_are_shifted_by_up_to_four_pixels_unless_told():
+    assert BatchRandomShift().padding == 4

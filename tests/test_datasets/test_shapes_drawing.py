@@ -67,6 +67,17 @@ def test_areas_are_those_of_the_textbook(name, area):
     assert image[..., 0].sum() == pytest.approx(area * 70**2, rel=0.04)
 
 
+@pytest.mark.parametrize('names, mirror', [
+    ('disc square ring cross crescent hexagon arrow', (1, -1)),
+    ('square triangle star cross hexagon heart', (-1, 1))])
+def test_outlines_are_their_own_mirror_images(names, mirror):
+    for name in names.split():
+        points = np.concatenate(OUTLINES[name])
+        apart = np.linalg.norm(
+            points[:, None] - points[None] * mirror, axis=-1)
+        assert apart.min(axis=1).max() < 1e-3, name
+
+
 def test_a_quarter_turn_is_clockwise_on_the_screen():
     arrow, = place_outline('arrow', np.zeros(2), 1., np.pi / 2)
     tip = arrow[np.linalg.norm(arrow - (0, 1.1), axis=1).argmin()]

@@ -265,3 +265,17 @@ def test_random_states_are_those_of_the_checkpoint(tmp_path):
     again = toy_runner(tmp_path / 'cut', **options)
     again.train()
     assert torch.equal(weights(whole), weights(again))
+
+
+@pytest.mark.parametrize('number, kind', [
+    (errno.ENOSPC, StorageError), (errno.EACCES, PermissionError)])
+def test_a_full_disk_is_told_from_other_mishaps(tmp_path, monkeypatch, number,
+                                                kind):
+    runner = toy_runner(tmp_path, length=2)
+
+    def fail(*args, **kwargs):
+        raise OSError(number, os.strerror(number), 'epoch_2.pth')
+
+    monkeypatch.setattr(runner, 'save_checkpoint', fail)
+    with pytest.raises(kind):
+        runner.train()

@@ -31,6 +31,8 @@ def test_schedule_grows_up_to_its_limit():
     policy = {'type': 'schedule', 'start': .5, 'factor': 2., 'limit': 3.}
     ages = [age_from(policy, ETA, step) for step in range(1, 6)]
     assert ages == [.5, 1, 2, 3, 3]
+    steady = {'type': 'schedule', 'start': .5, 'factor': 1}
+    assert [age_from(steady, ETA, step) for step in (1, 2, 9)] == [.5] * 3
 
 
 def test_half_of_the_past_units_as_in_the_paper():
