@@ -22,7 +22,8 @@ def fake_versions(monkeypatch, **versions):
 
 
 def test_missing_package_says_how_to_install_it(monkeypatch):
-    fake_versions(monkeypatch, mmsegmentation=None)
+    fake_versions(monkeypatch, **{'mmsegmentation': None,
+                                  'onedl-mmsegmentation': None})
     with pytest.raises(compat.StackError) as caught:
         compat.check_stack()
     assert "pip install 'mmsegmentation>=1.2.0,<2.0'" in str(caught.value)
@@ -92,7 +93,10 @@ def test_whole_stack_imports_in_a_fresh_process(first):
 
 
 def test_segmentation_half_does_not_import_mmpretrain():
-    code = ('import sys, mmseg_spwc, mmseg_spwc.engine, mmseg_spwc.models,'
+    code = ('import sys, mmseg_spwc.compat, mmseg.datasets, mmseg.models;'
+            'theirs = set(sys.modules);'
+            'import mmseg_spwc.engine, mmseg_spwc.models,'
             'mmseg_spwc.datasets, mmseg_spwc.evaluation;'
-            'assert not any(m.startswith("mmpretrain") for m in sys.modules)')
+            'assert not any(m.startswith("mmpretrain") '
+            'for m in set(sys.modules) - theirs)')
     subprocess.run([sys.executable, '-c', code], check=True)

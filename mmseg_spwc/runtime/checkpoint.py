@@ -15,6 +15,7 @@ from pathlib import Path
 
 import torch
 from mmengine.runner import CheckpointLoader, load_state_dict
+from mmengine.runner import checkpoint as mmengines
 from packaging.version import Version
 from torch import Tensor, nn
 
@@ -297,6 +298,10 @@ def _load_plain(source: str, *args, **kwargs) -> dict:
         ) from error
 
 
+# the continuation of MMEngine has a list of what may be made while reading,
+# `getattr` among it
+if hasattr(mmengines, 'get_torch_safe_globals'):
+    mmengines.get_torch_safe_globals = list
 _load_any = CheckpointLoader.load_checkpoint
 CheckpointLoader.load_checkpoint = staticmethod(_load_plain)
 

@@ -111,8 +111,9 @@ class LazyLoop(IterBasedTrainLoop):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.dataloader_iterator = (
-            batch for _ in range(1) for batch in self.dataloader)
+        if not hasattr(self.dataloader_iterator, 'skip_iter'):
+            self.dataloader_iterator = (
+                batch for _ in range(1) for batch in self.dataloader)
 
 
 def weights(runner):

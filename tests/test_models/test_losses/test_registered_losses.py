@@ -42,6 +42,9 @@ def test_large_half_precision_numbers_are_widened_first(name, dtype):
     all_of_them = of_images if name.startswith(('Head', 'Task')) \
         else of_pixels
     given = {k: v for k, v in all_of_them.items() if k in asked}
+    if 'prototypes' in asked or not given.keys() >= {
+            k for k, v in asked.items() if v.default is v.empty}:
+        pytest.skip('asks for more than maps and labels')
     if name == 'FeatureMSELoss':
         given = {k: v[0] for k, v in given.items()}
     wide = {k: [x.float() for x in v] if k.endswith('features')
