@@ -53,7 +53,7 @@ def abstract_device(half: torch.dtype | None = None) -> Iterator['Memory']:
 @functools.cache
 def _mode() -> FakeTensorMode:
     """One for the process: what is cached, as matrices are, stays in it."""
-    return FakeTensorMode()
+    return FakeTensorMode(allow_non_fake_inputs=True)
 
 
 def to_abstract(module: nn.Module) -> nn.Module:
