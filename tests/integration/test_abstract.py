@@ -45,11 +45,19 @@ QUICK = ('spwc/rcil-spwc_deeplabv3-r101-d16_voc12aug-512x512', 'r18_shapes',
          'blip/blip_mlp_permuted-digits', 'mas/mas_small-vgg_tiny-imagenet')
 
 
+# what they do in every iteration cannot be followed without numbers
+NUMBERS = {'reminder': 'prototypes of the classes that a batch shows',
+           'ucd': 'pixels chosen by a mask'}
+
+
 def leaves():
     for leaf in LEAVES:
-        quick = any(part in leaf for part in QUICK)
-        yield pytest.param(
-            leaf, id=Path(leaf).stem, marks=() if quick else pytest.mark.slow)
+        name = Path(leaf).stem
+        marks = [] if any(part in leaf for part in QUICK) else [
+            pytest.mark.slow]
+        marks += [pytest.mark.xfail(reason=reason) for method, reason in
+                  NUMBERS.items() if name.startswith(f'{method}_')]
+        yield pytest.param(leaf, id=name, marks=marks)
 
 
 def load(leaf):
