@@ -18,8 +18,9 @@ import torch
 from digit_runs import digits, train
 from mmengine.config import Config
 from PIL import Image
+from scripts import ROOT, load
 
-from mmseg_spwc.apis import inference, web_demo
+from mmseg_spwc.apis import inference
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.errors import (
     CheckpointError,
@@ -35,7 +36,7 @@ from mmseg_spwc.runtime.lock import run_lock
 from mmseg_spwc.runtime.resume_point import find_resume_point
 from mmseg_spwc.sweep.aggregate import read_aggregate
 
-ROOT = Path(__file__).resolve().parents[2]
+webdemo = load('tools/webdemo.py')
 
 
 @pytest.fixture(scope='module')
@@ -353,7 +354,7 @@ class PageError(Exception):
 
 
 def test_the_page_reads_what_it_is_given_with_care(tmp_path):
-    answer = web_demo.answers(SimpleNamespace(Error=PageError),
+    answer = webdemo.answers(SimpleNamespace(Error=PageError),
                               lambda image, step: (image, step))
     Image.new('RGB', (2000, 10), (9, 99, 200)).save(tmp_path / 'a.png')
     image, step = answer(str(tmp_path / 'a.png'), 3)
@@ -373,7 +374,7 @@ def test_a_busy_port_gets_a_sentence():
         raise OSError('Cannot find empty port in range: 7860-7860.')
 
     with pytest.raises(ConfigError, match='127.0.0.1:7860.*another --port'):
-        web_demo.serve(SimpleNamespace(launch=launch), '127.0.0.1', 7860)
+        webdemo.serve(SimpleNamespace(launch=launch), '127.0.0.1', 7860)
     assert given['max_file_size'] == '20mb' and given['share'] is False
 
 

@@ -12,8 +12,9 @@ import torch
 from mmengine.config import Config
 from mmengine.registry import init_default_scope
 from PIL import Image
+from scripts import ROOT, load
 
-from mmseg_spwc.apis import galleries, publish, step_model, web_demo
+from mmseg_spwc.apis import galleries, publish, step_model
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.errors import CheckpointError, ConfigError, RecordError
 from mmseg_spwc.record import Record, config_text
@@ -21,7 +22,7 @@ from mmseg_spwc.registry import MODELS, TRANSFORMS
 from mmseg_spwc.sweep.aggregate import expand_sweeps
 from mmseg_spwc.visualization.runs import load_runs
 
-ROOT = Path(__file__).resolve().parents[2]
+webdemo = load('tools/webdemo.py')
 REFUSED = (CheckpointError, ConfigError, RecordError)
 
 
@@ -135,7 +136,7 @@ def page(stranger, *more):
     """What tools/webdemo.py does before it opens a port."""
     (run, ), _ = load_runs([stranger.folder], bool(more))
     try:
-        trials = web_demo.StepTrials(run)
+        trials = webdemo.StepTrials(run)
         for step in trials.steps:
             trials.load(step)
     except REFUSED:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 from digit_runs import digits, train
+from scripts import load
 
 from mmseg_spwc.apis.galleries import make_gallery
-from mmseg_spwc.apis.grad_cam import cam_rows, easiest_and_hardest
 from mmseg_spwc.apis.inference import classify_image
 from mmseg_spwc.apis.step_model import load_run
 from mmseg_spwc.visualization.figures import FIGURES
@@ -59,10 +59,11 @@ def test_an_image_file_is_scored_as_the_test_did(runs, task):
 
 def test_easy_and_hard_tasks(runs):
     pytest.importorskip('pytorch_grad_cam')
-    easy, hard = easiest_and_hardest(runs[0].record)
+    tool = load('tools/analysis_tools/grad_cam.py')
+    easy, hard = tool.easiest_and_hardest(runs[0].record)
     psi = runs[0].record.steps[-1]['kpi']['step']
     assert (easy.psi, hard.psi) == (max(psi), min(psi))
-    rows = cam_rows(runs[0], 1)
+    rows = tool.cam_rows(runs[0], 1)
     image, cam = rows[0].cells[0]
     assert image.shape == (32, 32, 3) and cam.shape == (32, 32)
     assert cam.min() >= 0 and cam.max() <= 1

@@ -4,13 +4,15 @@ import pytest
 import torch
 from digit_runs import digits, train
 from PIL import Image
+from scripts import load
 
-from mmseg_spwc.apis import inference, web_demo
+from mmseg_spwc.apis import inference
 from mmseg_spwc.apis.step_model import StepModel
 from mmseg_spwc.errors import ConfigError, RecordError
 from mmseg_spwc.record import Record
 from mmseg_spwc.visualization.runs import Run, load_runs
 
+webdemo = load('tools/webdemo.py')
 RED, BLUE = [200, 0, 0], [0, 0, 100]
 
 
@@ -31,7 +33,7 @@ def shapes(monkeypatch):
         bright = image[..., 2] > 100  # red, since it is BGR
         return np.where(bright, loaded.step, 0)
 
-    trials = web_demo.StepTrials.__new__(web_demo.StepTrials)
+    trials = webdemo.StepTrials.__new__(webdemo.StepTrials)
     trials.run = Run(Record.new('segmentation', {}, {}, '<b>RCIL</b>'), '.')
     trials.steps, trials.size = [0, 1], None
     classes = ['background', '<i>disc</i>']
@@ -60,7 +62,7 @@ def test_classes_appear_with_their_step(shapes):
 
 
 def test_names_are_text_in_the_legend():
-    text = web_demo.legend_html([('<i>disc</i>', '#c80000', .25)])
+    text = webdemo.legend_html([('<i>disc</i>', '#c80000', .25)])
     assert '&lt;i&gt;disc&lt;/i&gt; 25 %' in text and '<i>' not in text
 
 
@@ -71,13 +73,13 @@ def test_a_strip_is_refused(shapes):
 
 
 def test_small_images_are_enlarged():
-    drawn = web_demo.enlarged(image())
+    drawn = webdemo.enlarged(image())
     assert drawn.shape == (384, 384, 3)
     assert (drawn[:192, 192:] == image()[0, 1]).all()
 
 
 def test_classes_of_a_classifier_by_step(run):
-    trials = web_demo.StepTrials(run)
+    trials = webdemo.StepTrials(run)
     assert trials.steps == [0, 1, 2] and trials.needs_task()
     loaded = trials.load(2)
     assert trials.load(2) is loaded
@@ -99,19 +101,19 @@ def test_classes_of_a_classifier_by_step(run):
 
 def test_a_task_is_not_known_before_its_step(run):
     with pytest.raises(ConfigError, match='Task 2 is learnt at step 2'):
-        web_demo.StepTrials(run).classify(image(), 1, 2)
+        webdemo.StepTrials(run).classify(image(), 1, 2)
 
 
 def test_a_run_without_a_step_cannot_be_tried(tmp_path):
     record = Record.new('segmentation', {}, {}, 'x')
     with pytest.raises(RecordError, match='no finished step'):
-        web_demo.StepTrials(Run(record, tmp_path))
+        webdemo.StepTrials(Run(record, tmp_path))
 
 
 def test_without_gradio_the_message_says_what_to_install(shapes, monkeypatch):
     monkeypatch.setitem(__import__('sys').modules, 'gradio', None)
     with pytest.raises(ConfigError, match='pip install gradio'):
-        web_demo.build_page(shapes)
+        webdemo.build_page(shapes)
 
 
 @pytest.fixture
@@ -124,7 +126,7 @@ def asked(monkeypatch):
     pages = []
 
     def ask(trials, path, *values):
-        page = web_demo.build_page(trials)
+        page = webdemo.build_page(trials)
         pages.append(page)
         _, url, _ = page.launch(prevent_thread_lock=True, quiet=True)
         return client.Client(url, verbose=False).predict(
@@ -146,7 +148,7 @@ def test_the_page_answers_with_an_overlay(shapes, asked, tmp_path):
 
 def test_the_page_answers_with_classes(run, asked, tmp_path):
     Image.fromarray(np.zeros((8, 8), np.uint8)).save(tmp_path / 'a.png')
-    trials = web_demo.StepTrials(run)
+    trials = webdemo.StepTrials(run)
     answer = asked(trials, tmp_path / 'a.png', 2, 0)
     best = trials.classify(np.zeros((8, 8, 3), np.uint8), 2, 0)[0]
     assert answer['label'] == best[0]

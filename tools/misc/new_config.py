@@ -3,8 +3,205 @@
     mmseg-spwc new IMAGES MASKS [-o CONFIG.py] [--base MMSEG_CONFIG.py]
 """
 import argparse
+import contextlib
+import os.path
 import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from mmseg_spwc.apis.inference import SUFFIXES
+from mmseg_spwc.errors import ConfigError, plain, tool_errors
+from mmseg_spwc.labels import VOID
+from mmseg_spwc.terminal import track
+from mmseg_spwc.utils.files import write_text
+
+MASKS = ('.png', '.bmp', '.tif', '.tiff')
+SHOWN = 3  # files that a message names
+TEMPLATE = '''# mmseg-spwc browse THIS_FILE; mmseg-spwc train THIS_FILE
+_base_ = {base!r}
+method = 'mib'
+start_from = 'FILL IN: the checkpoint of your model'
+scenario = dict(
+    dataset={name!r},
+    steps=[
+        # the classes that the model knows, as its checkpoint names them
+        dict(classes='start_from'),
+        # name the classes of the new masks here and in labels
+        dict(
+            classes={classes},
+            labels=dict({labels}),
+            images={images!r},
+            masks={masks!r},
+            image_suffix={image_suffix!r},
+            mask_suffix={mask_suffix!r}),
+    ])
+'''
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What was found in the two folders."""
+    images: Path
+    masks: Path
+    image_suffix: str  # how the name of every image ends
+    mask_suffix: str
+    pairs: int  # images that have a mask
+    alone: list  # images that have none
+    sides: tuple  # the shortest and the longest of the images
+    in_images: dict  # by label value, the images that show it
+    pixels: dict  # by label value, its share of all pixels
+
+    @property
+    def has_background(self) -> bool:
+        """A guess: what most images show under the value 0 is background."""
+        return self.in_images.get(0, 0) > self.pairs / 2
+
+    @property
+    def classes(self) -> dict[str, int]:
+        """A name to fill in for every value that may be a class."""
+        return {f'class_{value}': value for value in self.in_images
+                if value != VOID and (value or not self.has_background)}
+
+
+def survey(images: str | Path, masks: str | Path) -> Survey:
+    """Look at all files of two folders, and of those below them.
+
+    A mask has one channel, with a value from 0 to 255 for each class, and is
+    named as its image is but for an ending.
+    """
+    images, masks = Path(images), Path(masks)
+    pictures, labels = _files(images, SUFFIXES), _files(masks, MASKS)
+    image_end, mask_end = _ending(pictures), _ending(labels)
+    masks_of = {name.removesuffix(mask_end): name for name in labels}
+    pairs = {name: masks_of[name.removesuffix(image_end)]
+             for name in pictures
+             if name.removesuffix(image_end) in masks_of}
+    if not pairs:
+        raise ConfigError(
+            f'No image has a mask: {images} holds {_some(pictures)}, {masks} '
+            f'holds {_some(labels)}. A mask is named as its image is, but '
+            'for an ending that all masks share.')
+    in_images, pixels, sides = Counter(), Counter(), set()
+    for image, mask in track(pairs.items(), len(pairs), 'masks'):
+        values = _values(masks / mask)
+        with _opened(images / image) as opened:
+            sides.update(opened.size)
+        in_images.update(values.keys())
+        pixels.update(values)
+    total = sum(pixels.values())
+    return Survey(
+        images, masks, image_end, mask_end, len(pairs),
+        sorted(set(pictures) - set(pairs)), (min(sides), max(sides)),
+        dict(sorted(in_images.items())),
+        {value: count / total for value, count in sorted(pixels.items())})
+
+
+def _files(folder: Path, suffixes: tuple) -> list[str]:
+    names = sorted(
+        path.relative_to(folder).as_posix() for path in folder.rglob('*')
+        if path.suffix.lower() in suffixes)
+    if not names:
+        raise ConfigError(f'{folder} holds no file that ends in '
+                          f'{", ".join(suffixes)}.')
+    return names
+
+
+def _ending(names: list[str]) -> str:
+    """What all names end in, from the last place where they differ.
+
+    It begins where the suffix does or at a mark before it, so that
+    ``a_10.png`` and ``b_10.png`` do not make ``10`` part of it by chance.
+    """
+    backwards = os.path.commonprefix([name[::-1] for name in names])
+    shared = backwards[::-1]
+    suffix = Path(names[0]).suffix
+    if len(names) == 1 or not shared.endswith(suffix):
+        if len({Path(name).suffix for name in names}) > 1:
+            raise ConfigError(
+                f'The files end differently: {_some(names)}. Give them one '
+                'suffix; a dataset of mmseg has one.')
+        return suffix
+    marked = [i for i, letter in enumerate(shared) if letter in '_-.']
+    return shared[marked[0]:]
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[Image.Image]:
+    try:
+        with Image.open(path) as opened:
+            yield opened
+    except Exception as error:  # decoders raise of every kind
+        raise ConfigError(f'{path} cannot be read as an image ({error}).'
+                          ) from error
+
+
+def _values(path: Path) -> dict[int, int]:
+    """Pixels by label value."""
+    with _opened(path) as opened:
+        mask = np.asarray(opened)
+    if mask.ndim != 2:
+        raise ConfigError(
+            f'{path} is a picture in colour. A mask has one channel that '
+            'holds a class id for every pixel: convert the masks first, one '
+            'id for each colour.')
+    if mask.dtype == bool:
+        mask = mask.astype(np.uint8)
+    if mask.min() < 0 or mask.max() > VOID:
+        raise ConfigError(f'{path} holds values from {mask.min()} to '
+                          f'{mask.max()}: class ids go from 0 to {VOID}.')
+    counts = np.bincount(mask.astype(np.uint8).ravel())
+    return {int(v): int(counts[v]) for v in np.flatnonzero(counts)}
+
+
+def _some(names: Iterable[str]) -> str:
+    names = list(names)
+    more = ', ...' if len(names) > SHOWN else ''
+    return plain(', '.join(names[:SHOWN])) + more
+
+
+def table(found: Survey) -> str:
+    """What a person reads first: values, how often, and what they may be."""
+    lines = [f'{found.pairs} images with masks, sides from {found.sides[0]} '
+             f'to {found.sides[1]} pixels']
+    if found.alone:
+        lines.append(f'{len(found.alone)} images without a mask are left '
+                     f'out: {_some(found.alone)}')
+    lines.append('value   images   pixels   looks like')
+    for value, count in found.in_images.items():
+        lines.append(f'{value:5}   {count:6}   {found.pixels[value]:6.1%}   '
+                     f'{_guess(found, value)}')
+    return '\n'.join(lines)
+
+
+def _guess(found: Survey, value: int) -> str:
+    if value == VOID:
+        return 'void: not counted'
+    if value == 0 and found.has_background:
+        return 'background'
+    return 'a class'
+
+
+def draft(found: Survey, base: str | None = None) -> str:
+    """Write the config, with names to fill in, ``base`` if it is not given.
+    """
+    values = dict(found.classes)
+    if found.has_background:
+        values['background'] = 0
+    if VOID in found.in_images:
+        values['void'] = VOID
+    labels = ', '.join(f'{name}={value}' for name, value in values.items())
+    return TEMPLATE.format(
+        base=base or 'FILL IN: the mmseg config of your model',
+        name=found.images.resolve().parent.name or 'mine',
+        classes=list(found.classes), labels=labels,
+        images=str(found.images.resolve()), masks=str(found.masks.resolve()),
+        image_suffix=found.image_suffix,
+        mask_suffix=found.mask_suffix)
 
 
 def parse_args() -> argparse.Namespace:
@@ -20,9 +217,6 @@ def parse_args() -> argparse.Namespace:
 
 def main() -> int:
     args = parse_args()
-    from mmseg_spwc.apis.new_config import draft, survey, table
-    from mmseg_spwc.errors import ConfigError, tool_errors
-    from mmseg_spwc.utils.files import write_text
     with tool_errors():
         if Path(args.out).exists():
             raise ConfigError(f'{args.out} is there already: give another '

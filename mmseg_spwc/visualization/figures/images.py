@@ -1,6 +1,5 @@
 """Images (H, W, 3) with what networks make of them, drawn with Matplotlib."""
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -81,28 +80,4 @@ def classification(image: np.ndarray, scores: list) -> Figure:
     right.invert_yaxis()
     right.set(xlabel='probability (%)', xlim=(0, 100))
     right.grid(False, axis='y')
-    return figure
-
-
-class CamRow(NamedTuple):
-    """Images (H, W, 3) and maps (H, W) of one unit."""
-    title: str
-    cells: list[tuple[np.ndarray, np.ndarray]]
-
-
-@styled
-def draw_cams(rows: list[CamRow]) -> Figure:
-    """Draw every image, and beside it the map over the image."""
-    columns = 2 * max(len(row.cells) for row in rows)
-    figure, axes = panels(columns, len(rows), width=1.1, height=1.25)
-    for panel in axes:
-        panel.set_axis_off()
-    for r, row in enumerate(rows):
-        first = r * columns
-        axes[first].set_title(row.title, loc='left')
-        for i, (image, cam) in enumerate(row.cells):
-            axes[first + 2 * i].imshow(image)
-            axes[first + 2 * i + 1].imshow(image)
-            axes[first + 2 * i + 1].imshow(
-                cam, cmap='inferno', alpha=.55, vmin=0, vmax=1)
     return figure

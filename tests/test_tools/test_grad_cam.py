@@ -2,15 +2,13 @@
 import numpy as np
 import pytest
 import torch
+from scripts import load
 from torch import nn
 
-from mmseg_spwc.apis.grad_cam import (
-    activation,
-    easiest_and_hardest,
-    find_layer,
-)
 from mmseg_spwc.errors import ConfigError, RecordError
 from mmseg_spwc.record import Record
+
+TOOL = load('tools/analysis_tools/grad_cam.py')
 
 
 class Pooled(nn.Module):
@@ -31,7 +29,7 @@ def test_activation_is_the_weighted_sum_of_maps():
     torch.manual_seed(0)
     model = Pooled().eval()
     x = torch.randn(1, 3, 6, 6)
-    found = activation(model, model.maps, x, lambda logits: logits[1])
+    found = TOOL.activation(model, model.maps, x, lambda logits: logits[1])
     maps = model.maps(x)[0].detach()
     weight = model.linear.weight.detach()[1]
     summed = sum(float(weight[k]) * maps[k]
@@ -50,26 +48,26 @@ def record_of(kpi):
 
 def test_background_is_neither_easy_nor_hard():
     kpi = {'class': [.99, .2, None, .7], 'step': [.5]}
-    easy, hard = easiest_and_hardest(record_of(kpi))
+    easy, hard = TOOL.easiest_and_hardest(record_of(kpi))
     assert (easy.name, easy.index, hard.name) == ('c', 3, 'a')
 
 
 def test_without_held_out_scores_nothing_is_hard():
     with pytest.raises(RecordError, match='heldout.ratio'):
-        easiest_and_hardest(record_of(None))
+        TOOL.easiest_and_hardest(record_of(None))
 
 
 def test_layers():
     model = nn.Module()
     model.backbone = nn.Sequential(
         nn.Conv2d(3, 4, 1), nn.Sequential(nn.Conv2d(4, 4, 1)), nn.ReLU())
-    assert find_layer(model, None) is model.backbone[1]
-    assert find_layer(model, 'backbone.0') is model.backbone[0]
+    assert TOOL.find_layer(model, None) is model.backbone[1]
+    assert TOOL.find_layer(model, 'backbone.0') is model.backbone[0]
     with pytest.raises(ConfigError, match='no layer'):
-        find_layer(model, 'backbone.x')
+        TOOL.find_layer(model, 'backbone.x')
     model.backbone = nn.Sequential(nn.ModuleList([nn.Conv2d(3, 4, 1)]))
     with pytest.raises(ConfigError, match='--layer'):
-        find_layer(model, None)
+        TOOL.find_layer(model, None)
     model.backbone = nn.Sequential(nn.Linear(2, 2))
     with pytest.raises(ConfigError, match='no convolutions'):
-        find_layer(model, None)
+        TOOL.find_layer(model, None)

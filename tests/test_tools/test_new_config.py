@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from mmengine.config import Config
 from PIL import Image
+from scripts import ROOT, load
 
-from mmseg_spwc.apis.new_config import draft, survey, table
 from mmseg_spwc.errors import ConfigError
 
-ROOT = Path(__file__).resolve().parents[2]
+TOOL = load('tools/misc/new_config.py')
+draft, survey, table = TOOL.draft, TOOL.survey, TOOL.table
 
 
 def save(path: Path, array: np.ndarray) -> None:
