@@ -30,7 +30,7 @@ scales = dict(
         **{
             f'k_{k}': dict(
                 config=_spwc('mobilenetv2-d16_voc12aug-128x128'),
-                cfg_options={'method.later.model.rc.folded': True})
+                cfg_options={{_base_.scales.small.methods.rcil_spwc.cfg_options}})
             for k in (5, 10, 15, 20)
         })),
     small_search=None)

@@ -54,9 +54,17 @@ paper = dict(
 # (`small_search`).
 _later = 'method.later.{}'.format
 _kd = _later('model.losses.kd.loss_weight')
+_strength = 'method.every.hooks.consolidation.strength'
+_factor = _later('model.losses.pod.factor')
+_searched = dict(
+    ewc=(_strength, [10., 100., 1000.]), lwf=(_kd, [10., 30., 100.]),
+    lwf_mc=(_kd, [1., 10., 100.]), ilt=(_kd, [10., 30., 100.]),
+    mib=(_kd, [5., 20., 100.]), plop=(_factor, [.003, .01, .03]),
+    alife=(_kd, [1., 5., 20.]), rcil=(_kd, [5., 20., 100.]))
+_best = dict(ewc=1000., lwf=30., lwf_mc=1., ilt=10., mib=20., plop=.01,
+             alife=1., rcil=5.)
 _offset = {_later('model.losses.pixel.new_offset'): 1.}
 _folded = {_later('model.rc.folded'): True}
-_rcil = dict(config=_small('rcil/rcil'), cfg_options=_folded)
 _sound = {
     'backbone_weights': '{{$MMSEG_SPWC_DATA:data}}/weights/mobilenet_v2.pth',
     'model.channels_last': True,
@@ -74,40 +82,36 @@ _sound = {
         'conv_seg': dict(lr_mult=25.),
         'conv_seg.convs.0': dict(lr_mult=.5)},
 }
-_searched = dict(
-    ewc={'method.every.hooks.consolidation.strength': [10., 100., 1000.]},
-    lwf={_kd: [10., 30., 100.]},
-    lwf_mc={_kd: [1., 10., 100.]},
-    ilt={_kd: [10., 30., 100.]},
-    mib={_kd: [5., 20., 100.]},
-    plop={_later('model.losses.pod.factor'): [0.003, 0.01, 0.03]},
-    alife={_kd: [1., 5., 20.]},
-    rcil={_kd: [5., 20., 100.]})
+_methods = dict(
+    **{name: dict(config=f'../voc128/{name}.py')
+       for name in ('ewc', 'lwf', 'lwf_mc', 'ilt', 'alife')},
+    finetune=dict(config=_small('finetune/finetune')),
+    plop=dict(config=_small('plop/plop')),
+    mib=dict(config=_small('mib/mib'), cfg_options=_offset),
+    rcil=dict(config=_small('rcil/rcil'), cfg_options=_folded))
+_rcil = {**_folded, _kd: _best['rcil']}
 scales = dict(
     small=dict(
-        methods={
-            **{name: dict(config=f'../voc128/{name}.py')
-               for name in ('ewc', 'lwf', 'lwf_mc', 'ilt', 'alife')},
-            'finetune': dict(config=_small('finetune/finetune')),
-            'plop': dict(config=_small('plop/plop')),
-            'mib': dict(config=_small('mib/mib'), cfg_options=_offset),
-            'rcil': _rcil,
-            'rcil_spwc': dict(config=_small('spwc/rcil-spwc'),
-                              cfg_options=_folded),
-            'rcil_spwc_authors': dict(_rcil, step_0='finetune', cfg_options={
-                **_folded, 'self_paced.rule': 'authors_code'}),
-        },
+        methods=dict(
+            **{name: dict(config, cfg_options={
+                **config.get('cfg_options', {}),
+                **({_searched[name][0]: _best[name]} if name in _best else {})
+               }) for name, config in _methods.items()},
+            rcil_spwc=dict(config=_small('spwc/rcil-spwc'), cfg_options=_rcil),
+            rcil_spwc_authors=dict(
+                config=_small('rcil/rcil'), step_0='finetune',
+                cfg_options={**_rcil, 'self_paced.rule': 'authors_code'})),
         resources=dict(cpus=1, gpus=0),
         paper=dict(needs='VOC at 128 px, weights of MobileNetV2; a CPU core, '
                    '3 GB, about 1 h'),
         cfg_options=_sound))
 scales['small_search'] = dict(
     scales['small'],
-    methods={
-        **{name: dict(config, grid=_searched.get(name, {}))
-           for name, config in scales['small']['methods'].items()
-           if 'spwc' not in name},
-        'rcil_spwc': None, 'rcil_spwc_authors': None},
+    methods=dict(
+        **{name: dict(config, grid=dict([_searched[name]])
+                      if name in _searched else {})
+           for name, config in _methods.items()},
+        rcil_spwc=None, rcil_spwc_authors=None),
     scenarios=[dict(name='10-1-1-1', setting='overlapped', partial=True,
                     steps=[list(range(1, 11)), [11], [12], [13]])],
     select='held-out mIoU', seeds=[100], paper=None)
