@@ -47,4 +47,5 @@ def test_what_has_no_default_must_be_provided():
 def test_what_needs_a_teacher_is_marked_where_it_is_listed():
     assert of_teacher(Quantities) == {'old_logits'}
     assert of_teacher(ClassifierQuantities) == {'old_logits'}
-    assert of_teacher(SegmentorQuantities) == {'old_logits', 'old_features'}
+    assert of_teacher(SegmentorQuantities) == {
+        'old_logits', 'old_features', 'old_classifier'}
