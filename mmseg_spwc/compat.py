@@ -7,6 +7,7 @@ an operator that was not compiled raises when it is called.
 """
 from __future__ import annotations  # let an old Python reach the check
 
+import contextlib
 import importlib
 import importlib.machinery
 import importlib.metadata
@@ -50,27 +51,28 @@ def check_stack() -> None:
                          f'is {found}: make a new environment.')
     from packaging.version import Version
     for module, distributions in REQUIRED.items():
-        name, version = installed(distributions)
-        low, high = distributions[name or next(iter(distributions))]
-        wish = f"'{name or next(iter(distributions))}>={low},<{high}'"
-        if version is None:
+        found = installed(distributions)
+        if not found:
+            name, (low, high) = next(iter(distributions.items()))
             raise StackError(
                 f'mmseg_spwc needs the package {module}, which is not '
-                f'installed: run `pip install {wish}`.')
-        if not Version(low) <= Version(version) < Version(high):
-            raise StackError(
-                f'mmseg_spwc supports {module} from {low} to below {high}, '
-                f'but {version} is installed: run `pip install {wish}`.')
+                f"installed: run `pip install '{name}>={low},<{high}'`.")
+        for name, version in found.items():
+            low, high = distributions[name]
+            if not Version(low) <= Version(version) < Version(high):
+                raise StackError(
+                    f'mmseg_spwc supports {module} from {low} to below '
+                    f'{high}, but {version} is installed: run '
+                    f"`pip install '{name}>={low},<{high}'`.")
 
 
-def installed(distributions: Iterable[str]) -> tuple:
-    """The first of some distributions that is there, and its version."""
+def installed(distributions: Iterable[str]) -> dict[str, str]:
+    """Those of some distributions that are there, with their versions."""
+    found = {}
     for name in distributions:
-        try:
-            return name, importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return None, None
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
 
 
 def declare_torchvision_ops() -> None:
@@ -172,8 +174,8 @@ def offer_configs() -> None:
 
     for module, package in MODULE2PACKAGE.items():
         # `mmseg::` and the like under the names of the continuation
-        if installed([package])[0] is None and installed(
-                [CONTINUED + package])[0]:
+        if set(installed([package, CONTINUED + package])) == {
+                CONTINUED + package}:
             MODULE2PACKAGE[module] = CONTINUED + package
 
     def find(cfg_path: str, filename: str) -> tuple:

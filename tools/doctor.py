@@ -48,10 +48,12 @@ def stack() -> Iterator[str]:
         return
     found = {module: compat.installed(names)
              for module, names in compat.REQUIRED.items()}
-    for name, version in found.values():
-        yield f'  {name} {version}'
-    kind = 'the maintained continuation (onedl)' if found['mmengine'][
-        0].startswith(compat.CONTINUED) else "OpenMMLab's own releases"
+    for names in found.values():
+        for name, version in names.items():
+            yield f'  {name} {version}'
+    kind = 'the maintained continuation (onedl)' if any(
+        name.startswith(compat.CONTINUED) for name in found['mmengine']
+    ) else "OpenMMLab's own releases"
     compiled = type(sys.modules.get('mmcv._ext')).__name__ != '_UncompiledOps'
     yield f'  {kind}; the operators of mmcv are ' + (
         'compiled' if compiled else
