@@ -5,7 +5,7 @@ _base_ = [
     '../_base_/methods/rcil.py',
     '../_base_/default_runtime.py',
 ]
-# small steps need a slow network and fast new classes (docs/results/voc128.md)
+# small steps need a slow network and fast new classes (docs/results/appendix/voc128.md)
 method = dict(later=dict(
     model=dict(frozen_norm='.', losses=dict(
         kd=dict(loss_weight=20.), pixel=dict(new_offset=1.))),

@@ -225,7 +225,7 @@ def ablation() -> str:
 
 
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
-    'permuted_mnist': {
+    'appendix/permuted_mnist': {
         'methods': permuted_mnist,
         'sweep': lambda: sweep(
             'permuted_mnist', 'limited', 'sweep', 'average_apa'),
@@ -233,13 +233,13 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         'small': lambda: report('permuted_mnist', 'small'),
         'noise-sweep': lambda: sweep('permuted_mnist', 'small, noise'),
         'noise': lambda: report('permuted_mnist', 'small, noise')},
-    'permuted_mnist_fashion': {
+    'appendix/permuted_mnist_fashion': {
         'sweep': lambda: sweep('permuted_mnist_fashion', 'turns'),
         'report': lambda: report('permuted_mnist_fashion', 'turns'),
         'small-sweep': lambda: sweep('permuted_mnist_fashion', 'small'),
         'small': lambda: report('permuted_mnist_fashion', 'small'),
         'ablation': ablation},
-    'tiny_imagenet': {
+    'appendix/tiny_imagenet': {
         'sweep': lambda: sweep('tiny_imagenet', 'part'),
         'report': lambda: report(
             'tiny_imagenet', 'part', PAPER['tiny_imagenet'])},

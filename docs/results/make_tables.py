@@ -5,8 +5,8 @@
 
 A table stands in a page between ``<!-- table NAME -->`` and
 ``<!-- end -->``; what is between them is replaced. The runs are in
-``*.csv``, one row a run or step, and in ``records/*.json``, with the options
-of each run and its scores. An error is the standard error of the mean.
+``*.csv``, one row a run or step, and in ``records/``, with the options of each
+run and its scores. An error is the standard error of the mean.
 """
 import re
 import sys
@@ -15,6 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import classification_tables  # noqa: E402
+import sweep_tables  # noqa: E402
 from runs import (  # noqa: E402
     HERE,
     Rows,
@@ -187,9 +188,10 @@ def small_steps_command(runs: Rows) -> str:
 
 
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
-    'shapes': {'seeds': shapes_seeds, 'all': shapes_all},
+    **sweep_tables.TABLES,
     **classification_tables.TABLES,
-    'voc128': {
+    'appendix/shapes': {'seeds': shapes_seeds, 'all': shapes_all},
+    'appendix/voc128': {
         'last': voc128_last, 'steps': voc128_steps,
         'trials': lambda: voc128_full('trials', 'P'),
         'published': lambda: voc128_full('published', 'P'),

@@ -3,7 +3,7 @@
 # update follows the same penalty and is stable for any strength and lr. The
 # likelihood of an image is the product over the pixels of the small logits,
 # but the loss is their mean: a strength of 1 is no more than finetuning
-# (docs/results/shapes.md).
+# (docs/results/appendix/shapes.md).
 method = dict(
     name='EWC',
     every=dict(

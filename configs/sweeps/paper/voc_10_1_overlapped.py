@@ -48,7 +48,7 @@ paper = dict(
     })
 # VOC at 128 px with MobileNetV2: five epochs of step 0, then one epoch and at
 # least 30 iterations a step, scored on the first 400 test images. All methods
-# have the settings that keep small steps sound (docs/results/voc128.md), so
+# have the settings that keep small steps sound (docs/results/appendix/voc128.md), so
 # that methods are compared and not recipes, and the strength that did best of
 # three on the held-out images of another seed and a shorter sequence
 # (`small_search`).

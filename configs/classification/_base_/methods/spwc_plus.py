@@ -1,4 +1,4 @@
-# What gained on EWC where it forgets (docs/results/permuted_mnist_fashion.md):
+# What gained on EWC where it forgets (docs/results/appendix/permuted_mnist_fashion.md):
 # a task is hard once it falls below its own best, looked at while the next
 # one is trained, so that the penalty goes to what is being forgotten. No
 # task is left without a weight, the newest has it in full, and the sum is
