@@ -145,6 +145,8 @@ class ContinualClsDataset(Dataset):
         """The class id of every image, -1 where no step learns it."""
         if not self.scenario.data:
             check_task_data(labels, parts, self.scenario)
+            self.scenario.class_names(  # says what is wrong, if it is these
+                self.source.metainfo.get('classes') or (), self.step)
             return labels
         ids = np.full_like(labels, UNLEARNT)
         for part, source in enumerate(self.source_of_part):
