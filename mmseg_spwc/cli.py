@@ -9,6 +9,7 @@ path below ``configs/``.
 """
 import runpy
 import sys
+from argparse import ArgumentParser
 from pathlib import Path
 
 # as OpenMMLab's packages carry them; links in a checkout, files in a wheel
@@ -30,6 +31,20 @@ TOOLS = dict(
     new='misc/new_config.py',
     predict='predict.py',
     webdemo='webdemo.py')
+
+
+def add_trust(parser: ArgumentParser) -> None:
+    """Add the option of tools that read records, which anyone may write."""
+    parser.add_argument(
+        '--trust', action='store_true',
+        help='let records do what configs may: run code, read any file')
+
+
+def add_size(parser: ArgumentParser) -> None:
+    """Add the option of tools that show images to a network."""
+    parser.add_argument(
+        '--size', type=int,
+        help="side an image is resized to (default: the config's own)")
 
 
 def main() -> None:

@@ -40,17 +40,10 @@ class Record:
     def new(cls, problem: str, run: dict, scenario: dict,
             method: str) -> 'Record':
         """Begin the record of a run that has finished no step yet."""
-        return cls(
-            dict(
-                schema='mmseg_spwc.record',
-                version=VERSION,
-                problem=problem,
-                status='running',
-                run=run,
-                scenario=scenario,
-                method=method,
-                steps=[],
-                summary={}))
+        return cls(dict(
+            schema='mmseg_spwc.record', version=VERSION, problem=problem,
+            status='running', run=run, scenario=scenario, method=method,
+            steps=[], summary={}))
 
     @classmethod
     def read(cls, path: str | Path) -> 'Record':

@@ -8,22 +8,7 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mmengine.registry import DATA_SAMPLERS as MMENGINE_DATA_SAMPLERS
-from mmengine.registry import DATASETS as MMENGINE_DATASETS
-from mmengine.registry import EVALUATOR as MMENGINE_EVALUATOR
-from mmengine.registry import FUNCTIONS as MMENGINE_FUNCTIONS
-from mmengine.registry import HOOKS as MMENGINE_HOOKS
-from mmengine.registry import LOG_PROCESSORS as MMENGINE_LOG_PROCESSORS
-from mmengine.registry import LOOPS as MMENGINE_LOOPS
-from mmengine.registry import METRICS as MMENGINE_METRICS
-from mmengine.registry import MODEL_WRAPPERS as MMENGINE_MODEL_WRAPPERS
-from mmengine.registry import MODELS as MMENGINE_MODELS
-from mmengine.registry import OPTIM_WRAPPERS as MMENGINE_OPTIM_WRAPPERS
-from mmengine.registry import PARAM_SCHEDULERS as MMENGINE_PARAM_SCHEDULERS
-from mmengine.registry import RUNNERS as MMENGINE_RUNNERS
-from mmengine.registry import TASK_UTILS as MMENGINE_TASK_UTILS
-from mmengine.registry import TRANSFORMS as MMENGINE_TRANSFORMS
-from mmengine.registry import VISBACKENDS as MMENGINE_VISBACKENDS
+from mmengine import registry as parents
 from mmengine.registry import Registry
 
 from mmseg_spwc import compat  # noqa: F401
@@ -32,28 +17,26 @@ from mmseg_spwc.utils.options import check_options
 
 def _child(parent: Registry, *locations: str) -> Registry:
     return Registry(
-        parent.name,
-        parent=parent,
-        scope='mmseg_spwc',
+        parent.name, parent=parent, scope='mmseg_spwc',
         locations=[f'mmseg_spwc.{location}' for location in locations])
 
 
-DATASETS = _child(MMENGINE_DATASETS, 'datasets')
-TRANSFORMS = _child(MMENGINE_TRANSFORMS, 'datasets')
-DATA_SAMPLERS = _child(MMENGINE_DATA_SAMPLERS, 'datasets')
-FUNCTIONS = _child(MMENGINE_FUNCTIONS, 'datasets')
-MODELS = _child(MMENGINE_MODELS, 'models')
-METRICS = _child(MMENGINE_METRICS, 'evaluation.iou', 'evaluation.accuracy')
-EVALUATOR = _child(MMENGINE_EVALUATOR, 'evaluation.accuracy')
-RUNNERS = _child(MMENGINE_RUNNERS, 'engine')
-HOOKS = _child(MMENGINE_HOOKS, 'engine', 'terminal')
-LOOPS = _child(MMENGINE_LOOPS, 'engine')
-MODEL_WRAPPERS = _child(MMENGINE_MODEL_WRAPPERS, 'engine')
-OPTIM_WRAPPERS = _child(MMENGINE_OPTIM_WRAPPERS, 'engine')
-TASK_UTILS = _child(MMENGINE_TASK_UTILS, 'engine')
-PARAM_SCHEDULERS = _child(MMENGINE_PARAM_SCHEDULERS, 'engine')
-LOG_PROCESSORS = _child(MMENGINE_LOG_PROCESSORS, 'terminal')
-VISBACKENDS = _child(MMENGINE_VISBACKENDS, 'trackers')
+DATASETS = _child(parents.DATASETS, 'datasets')
+TRANSFORMS = _child(parents.TRANSFORMS, 'datasets')
+DATA_SAMPLERS = _child(parents.DATA_SAMPLERS, 'datasets')
+FUNCTIONS = _child(parents.FUNCTIONS, 'datasets')
+MODELS = _child(parents.MODELS, 'models')
+METRICS = _child(parents.METRICS, 'evaluation.iou', 'evaluation.accuracy')
+EVALUATOR = _child(parents.EVALUATOR, 'evaluation.accuracy')
+RUNNERS = _child(parents.RUNNERS, 'engine')
+HOOKS = _child(parents.HOOKS, 'engine', 'terminal')
+LOOPS = _child(parents.LOOPS, 'engine')
+MODEL_WRAPPERS = _child(parents.MODEL_WRAPPERS, 'engine')
+OPTIM_WRAPPERS = _child(parents.OPTIM_WRAPPERS, 'engine')
+TASK_UTILS = _child(parents.TASK_UTILS, 'engine')
+PARAM_SCHEDULERS = _child(parents.PARAM_SCHEDULERS, 'engine')
+LOG_PROCESSORS = _child(parents.LOG_PROCESSORS, 'terminal')
+VISBACKENDS = _child(parents.VISBACKENDS, 'trackers')
 CHILDREN = (DATASETS, TRANSFORMS, DATA_SAMPLERS, FUNCTIONS, MODELS, METRICS,
             EVALUATOR, HOOKS, LOOPS, MODEL_WRAPPERS, OPTIM_WRAPPERS,
             TASK_UTILS, LOG_PROCESSORS, VISBACKENDS)

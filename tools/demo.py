@@ -9,8 +9,10 @@ probable classes beside it.
 import argparse
 import sys
 
+from mmseg_spwc.cli import add_size
 
-def parse_args() -> argparse.Namespace:
+
+def main() -> int:
     from mmseg_spwc.config.load import add_config_options
     parser = argparse.ArgumentParser(description='Try a step')
     add_config_options(parser)
@@ -18,19 +20,11 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument('image', help='image file')
     parser.add_argument(
         '-o', '--out', default='demo.png', help='the picture to write')
+    add_size(parser)
     parser.add_argument(
-        '--size',
-        type=int,
-        help="side the image is resized to (default: the config's own)")
-    parser.add_argument(
-        '--task',
-        type=int,
+        '--task', type=int,
         help='task of the image, for classifiers with a head per task')
-    return parser.parse_args()
-
-
-def main() -> int:
-    args = parse_args()
+    args = parser.parse_args()
     from mmseg_spwc.apis import inference
     from mmseg_spwc.apis.step_model import load_step_model
     from mmseg_spwc.config.load import load_config

@@ -7,26 +7,18 @@ The page is one file with a slider over the steps; it needs no network.
 import argparse
 import sys
 
+from mmseg_spwc.cli import add_size, add_trust
 
-def parse_args() -> argparse.Namespace:
+
+def main() -> int:
     parser = argparse.ArgumentParser(description='Try all steps of a run')
     parser.add_argument('run', help='work_dir or record.json')
     parser.add_argument('image', help='image file')
     parser.add_argument(
         '-o', '--out', default='steps.html', help='the page to write')
-    parser.add_argument(
-        '--size',
-        type=int,
-        help="side the image is resized to (default: the config's own)")
-    parser.add_argument(
-        '--trust',
-        action='store_true',
-        help='let records do what configs may: run code, read any file')
-    return parser.parse_args()
-
-
-def main() -> int:
-    args = parse_args()
+    add_size(parser)
+    add_trust(parser)
+    args = parser.parse_args()
     from mmseg_spwc.apis import inference
     from mmseg_spwc.errors import tool_errors
     from mmseg_spwc.utils.files import write_text

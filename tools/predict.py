@@ -10,8 +10,10 @@ import argparse
 import sys
 from pathlib import Path
 
+from mmseg_spwc.cli import add_size, add_trust
 
-def parse_args() -> argparse.Namespace:
+
+def main() -> int:
     parser = argparse.ArgumentParser(description='Draw predictions')
     parser.add_argument('run', help='folder of a run, or a final.pth')
     parser.add_argument('images', nargs='+', help='image files or folders')
@@ -19,23 +21,12 @@ def parse_args() -> argparse.Namespace:
         '--step', type=int, help='the step of a folder (default: the last)')
     parser.add_argument(
         '-o', '--out', default='predictions', help='folder of the pictures')
+    add_size(parser)
     parser.add_argument(
-        '--size',
-        type=int,
-        help="side an image is resized to (default: the config's own)")
-    parser.add_argument(
-        '--task',
-        type=int,
+        '--task', type=int,
         help='task of the images, for classifiers with a head per task')
-    parser.add_argument(
-        '--trust',
-        action='store_true',
-        help='let records do what configs may: run code, read any file')
-    return parser.parse_args()
-
-
-def main() -> int:
-    args = parse_args()
+    add_trust(parser)
+    args = parser.parse_args()
     from mmseg_spwc.apis import inference
     from mmseg_spwc.apis.step_model import find_step, load_run_step
     from mmseg_spwc.errors import plain, tool_errors

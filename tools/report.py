@@ -9,28 +9,18 @@ the data. The page is one file and needs no network.
 import argparse
 import sys
 
-
-def parse_args() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description='Write a report')
-    parser.add_argument(
-        'runs', nargs='+', help='work_dirs of runs or sweeps')
-    parser.add_argument(
-        '-o', '--out', default='report.html', help='the page to write')
-    parser.add_argument(
-        '--images',
-        type=int,
-        default=4,
-        metavar='N',
-        help='number of test images to show, 0 for none')
-    parser.add_argument(
-        '--trust',
-        action='store_true',
-        help='let records do what configs may: run code, read any file')
-    return parser.parse_args()
+from mmseg_spwc.cli import add_trust
 
 
 def main() -> int:
-    args = parse_args()
+    parser = argparse.ArgumentParser(description='Write a report')
+    parser.add_argument('runs', nargs='+', help='work_dirs of runs or sweeps')
+    parser.add_argument(
+        '-o', '--out', default='report.html', help='the page to write')
+    parser.add_argument('--images', type=int, default=4, metavar='N',
+                        help='number of test images to show, 0 for none')
+    add_trust(parser)
+    args = parser.parse_args()
     from mmseg_spwc.apis.galleries import make_gallery
     from mmseg_spwc.errors import plain, tool_errors
     from mmseg_spwc.sweep.aggregate import expand_sweeps

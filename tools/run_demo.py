@@ -15,16 +15,6 @@ CONFIGS = TOOLS.parent / 'configs' / 'demo'
 METHODS = ('finetune', 'rcil', 'rcil-spwc')
 
 
-def parse_args() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description='Run the demo')
-    parser.add_argument(
-        '--work-dir', default='work_dirs/demo', help='folder for the runs')
-    parser.add_argument(
-        '--cfg-options', nargs='+', default=[],
-        help='overrides of the three configs, as key=value')
-    return parser.parse_args()
-
-
 def run(tool: str, *arguments: str) -> None:
     """Run a tool in a process of its own; end with it if it fails."""
     code = subprocess.call([sys.executable, str(TOOLS / tool), *arguments])
@@ -33,7 +23,12 @@ def run(tool: str, *arguments: str) -> None:
 
 
 def main() -> int:
-    args = parse_args()
+    parser = argparse.ArgumentParser(description='Run the demo')
+    parser.add_argument(
+        '--work-dir', default='work_dirs/demo', help='folder for the runs')
+    parser.add_argument('--cfg-options', nargs='+', default=[],
+                        help='overrides of the three configs, as key=value')
+    args = parser.parse_args()
     folders = [f'{args.work_dir}/{method}' for method in METHODS]
     for method, folder in zip(METHODS, folders, strict=True):
         options = list(args.cfg_options)

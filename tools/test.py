@@ -14,16 +14,12 @@ from mmseg_spwc.runtime.processes import processes
 from mmseg_spwc.utils.files import write_text
 
 
-def parse_args() -> argparse.Namespace:
+def main() -> int:
     parser = argparse.ArgumentParser(description='Score a step')
     add_options(parser)
     parser.add_argument('checkpoint', help='final.pth of a step')
     parser.add_argument('--out', help='JSON file for the scores')
-    return parser.parse_args()
-
-
-def main() -> int:
-    args = parse_args()
+    args = parser.parse_args()
     with tool_errors():
         cfg = load_config(args)
         with processes(cfg.launcher):

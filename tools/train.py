@@ -18,7 +18,7 @@ from mmseg_spwc.registry import RUNNERS
 from mmseg_spwc.runtime.processes import processes
 
 
-def parse_args() -> argparse.Namespace:
+def main() -> int:
     parser = argparse.ArgumentParser(
         description='Train every step of a scenario')
     add_options(parser)
@@ -32,11 +32,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument(
         '--verbose', action='store_true',
         help="show MMEngine's own lines, which go to the log files anyway")
-    return parser.parse_args()
-
-
-def main() -> int:
-    args = parse_args()
+    args = parser.parse_args()
     with user_errors():
         cfg = load_config(args)
         with processes(cfg.launcher):

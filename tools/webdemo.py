@@ -16,6 +16,7 @@ import numpy as np
 
 from mmseg_spwc.apis import inference
 from mmseg_spwc.apis.step_model import StepModel, config_of, load_run_step
+from mmseg_spwc.cli import add_size, add_trust
 from mmseg_spwc.config.step import scenario_of
 from mmseg_spwc.errors import ConfigError, RecordError, user_errors
 from mmseg_spwc.visualization.figures.images import tinted
@@ -202,27 +203,16 @@ def _gradio():
     return gradio
 
 
-def parse_args() -> argparse.Namespace:
+def main() -> int:
     parser = argparse.ArgumentParser(description='Try a run in the browser')
     parser.add_argument('run', help='work_dir or record.json')
     parser.add_argument(
-        '--host',
-        default='127.0.0.1',
+        '--host', default='127.0.0.1',
         help='address to listen at; 0.0.0.0 lets other machines in')
     parser.add_argument('--port', type=int, default=7860)
-    parser.add_argument(
-        '--size',
-        type=int,
-        help="side the image is resized to (default: the config's own)")
-    parser.add_argument(
-        '--trust',
-        action='store_true',
-        help='let records do what configs may: run code, read any file')
-    return parser.parse_args()
-
-
-def main() -> int:
-    args = parse_args()
+    add_size(parser)
+    add_trust(parser)
+    args = parser.parse_args()
     with user_errors():
         (run, ), _ = load_runs([args.run], args.trust)
         serve(build_page(StepTrials(run, args.size)), args.host, args.port)

@@ -32,13 +32,12 @@ from mmseg_spwc.config.load import config_path, read_config
 from mmseg_spwc.config.values import MOST_SEED, PATH, SEED
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.utils.options import Kind, is_list, is_number, is_whole
+from mmseg_spwc.visualization.figures import FIGURES
 
 KEYS = ('methods', 'scenarios', 'seeds', 'grid', 'cfg_options', 'select',
         'resources', 'retries', 'work_dir', 'paper', 'scales')
 PAPER_KEYS = ('title', 'says', 'scores', 'figures', 'needs')
-# those of mmseg_spwc.visualization.figures that need nothing but records
-FIGURES = ('apa_acf', 'ps_by_task', 'priority', 'convergence',
-           'regulariser_ablation', 'k_ablation', 'importance_error')
+NEED_IMAGES = ('qualitative', )  # figures that records alone do not draw
 METHOD_KEYS = ('config', 'grid', 'cfg_options', 'step_0')
 # what may select, and the kind of problem that has it
 SELECT = {'held-out mIoU': 'segmentation',
@@ -210,9 +209,10 @@ def _list(given: Mapping, key: str, example: str) -> tuple:
 def check_paper(paper: Mapping, names: list) -> None:
     """Refuse what no report could show beside the runs."""
     check_names(paper, PAPER_KEYS, 'paper')
+    known = [name for name in FIGURES if name not in NEED_IMAGES]
     for figure in _list(paper, 'figures', "['apa_acf']"):
-        need(figure in FIGURES, f'paper.figures holds {figure!r}: choose of '
-             f'{", ".join(FIGURES)}.')
+        need(figure in known, f'paper.figures holds {figure!r}: choose of '
+             f'{", ".join(known)}.')
     scores = _dict(paper, 'scores')
     for method in scores:
         need(method in names, f'paper.scores holds {method!r}: give the name '

@@ -4,10 +4,13 @@ import pytest
 from digit_runs import digits
 from mmengine.config import Config
 from PIL import Image
+from scripts import load
 
-from mmseg_spwc.apis.browse import browse, hatched
 from mmseg_spwc.labels import VOID
 from mmseg_spwc.visualization.gallery import Gallery
+
+tool = load('tools/misc/browse.py')
+browse, hatched = tool.browse, tool.hatched
 
 
 def sections(page):

@@ -88,13 +88,6 @@ def test_figures_are_of_one_scenario(tool, tmp_path):
     assert said.out.split() == [f'{tmp_path}/x.png', f'{tmp_path}/x.pdf']
 
 
-def test_every_figure_has_a_command():
-    from mmseg_spwc.visualization.figures import FIGURES
-    names = runpy.run_path(
-        str(ROOT / 'tools/analysis_tools/plot.py'))['NAMES']
-    assert sorted(names) == sorted(FIGURES)
-
-
 def test_compare_prints_latex(tool, tmp_path):
     folder = write(segmentation(), tmp_path / 'a')
     code, said = tool('tools/analysis_tools/compare.py', folder, '--format',

@@ -9,19 +9,12 @@ import argparse
 import sys
 
 
-def parse_args() -> argparse.Namespace:
+def main() -> int:
     parser = argparse.ArgumentParser(description='Compare runs')
     parser.add_argument('runs', nargs='+', help='work_dirs or record.json')
-    parser.add_argument(
-        '--format',
-        choices=['text', 'markdown', 'latex'],
-        default='text',
-        help='how to print the table')
-    return parser.parse_args()
-
-
-def main() -> int:
-    args = parse_args()
+    parser.add_argument('--format', choices=['text', 'markdown', 'latex'],
+                        default='text', help='how to print the table')
+    args = parser.parse_args()
     from mmseg_spwc.errors import user_errors
     from mmseg_spwc.record import Record
     from mmseg_spwc.visualization.tables import final_table

@@ -19,6 +19,7 @@ from torch.utils.data import Dataset
 
 from mmseg_spwc.apis.inference import is_classifier
 from mmseg_spwc.apis.step_model import StepModel, load_run
+from mmseg_spwc.cli import add_trust
 from mmseg_spwc.errors import ConfigError, RecordError, tool_errors
 from mmseg_spwc.record import Record
 from mmseg_spwc.visualization.figures import save
@@ -184,7 +185,7 @@ def draw_cams(rows: list[CamRow]) -> Figure:
     return figure
 
 
-def parse_args() -> argparse.Namespace:
+def main() -> int:
     parser = argparse.ArgumentParser(description='Draw Grad-CAM')
     parser.add_argument('run', help='work_dir or record.json')
     parser.add_argument(
@@ -193,15 +194,8 @@ def parse_args() -> argparse.Namespace:
         '--images', type=int, default=3, metavar='N', help='images a unit')
     parser.add_argument(
         '--layer', help='module to look at (default: the last stage)')
-    parser.add_argument(
-        '--trust',
-        action='store_true',
-        help='let records do what configs may: run code, read any file')
-    return parser.parse_args()
-
-
-def main() -> int:
-    args = parse_args()
+    add_trust(parser)
+    args = parser.parse_args()
     with tool_errors():
         (run, ), _ = load_runs([args.run], args.trust)
         rows = cam_rows(run, args.images, args.layer)

@@ -7,35 +7,21 @@ writes apa_acf.png and apa_acf.pdf; a table becomes .md and .tex.
 import argparse
 import sys
 
-NAMES = ('apa_acf', 'ps_by_task', 'priority', 'convergence',
-         'regulariser_ablation', 'k_ablation', 'importance_error',
-         'qualitative')
-
-
-def parse_args() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description='Draw a figure')
-    parser.add_argument('figure', choices=NAMES, help='what to draw')
-    parser.add_argument('runs', nargs='+', help='work_dirs or record.json')
-    parser.add_argument(
-        '-o', '--out', help='files to write, without suffix')
-    parser.add_argument(
-        '--images',
-        type=int,
-        default=4,
-        metavar='N',
-        help='number of test images of `qualitative`')
-    parser.add_argument(
-        '--trust',
-        action='store_true',
-        help='let records do what configs may: run code, read any file')
-    return parser.parse_args()
+from mmseg_spwc.cli import add_trust
+from mmseg_spwc.visualization.figures import FIGURES, save
 
 
 def main() -> int:
-    args = parse_args()
+    parser = argparse.ArgumentParser(description='Draw a figure')
+    parser.add_argument('figure', choices=FIGURES, help='what to draw')
+    parser.add_argument('runs', nargs='+', help='work_dirs or record.json')
+    parser.add_argument('-o', '--out', help='files to write, without suffix')
+    parser.add_argument('--images', type=int, default=4, metavar='N',
+                        help='number of test images of `qualitative`')
+    add_trust(parser)
+    args = parser.parse_args()
     from mmseg_spwc.apis.galleries import make_gallery
     from mmseg_spwc.errors import RecordError, tool_errors
-    from mmseg_spwc.visualization.figures import FIGURES, save
     from mmseg_spwc.visualization.runs import compare, load_runs
     with tool_errors():
         runs, problems = load_runs(args.runs, args.trust)

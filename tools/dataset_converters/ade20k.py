@@ -16,16 +16,7 @@ LABELS = set(range(151))
 
 
 def sample_pairs(root: Path, split: str) -> list[tuple[Path, Path]]:
-    """Pair up what the folders of one split hold.
-
-    Args:
-        root (Path): ``ADEChallengeData2016``.
-        split (str): 'training' or 'validation'.
-
-    Returns:
-        list[tuple[Path, Path]]: Image and label map of every name that
-        either folder has.
-    """
+    """Image and label map of every name that either folder has."""
     images, masks = root / 'images' / split, root / 'annotations' / split
     names = {path.stem for path in images.glob('*.jpg')}
     names |= {path.stem for path in masks.glob('*.png')}
@@ -34,14 +25,7 @@ def sample_pairs(root: Path, split: str) -> list[tuple[Path, Path]]:
 
 
 def check(root: Path) -> list[str]:
-    """Check both splits; prints the counts.
-
-    Args:
-        root (Path): ``ADEChallengeData2016``.
-
-    Returns:
-        list[str]: Problems found.
-    """
+    """Check both splits; prints the counts."""
     problems = []
     for split, published in PUBLISHED.items():
         pairs = sample_pairs(root, split)

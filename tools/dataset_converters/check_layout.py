@@ -13,14 +13,7 @@ MAX_SHOWN = 5
 
 
 def read_names(path: Path) -> list[str]:
-    """Read an image list: one name a line, blank lines ignored.
-
-    Args:
-        path (Path): A file such as ``ImageSets/Segmentation/train.txt``.
-
-    Returns:
-        list[str]: The names in the order of the file.
-    """
+    """Read an image list: one name a line, blank lines ignored."""
     if not path.is_file():
         raise FileNotFoundError(f'{path} does not exist; is the dataset '
                                 'unpacked where data/README.md says?')
@@ -29,14 +22,7 @@ def read_names(path: Path) -> list[str]:
 
 
 def label_values(path: Path) -> set[int]:
-    """The values of a label map.
-
-    Args:
-        path (Path): A PNG of one byte per pixel, greyscale or palette.
-
-    Returns:
-        set[int]: The values that occur.
-    """
+    """The values of a label map, a PNG of one byte per pixel."""
     with Image.open(path) as mask:
         if mask.mode not in ('L', 'P'):
             raise ValueError(
@@ -47,16 +33,7 @@ def label_values(path: Path) -> set[int]:
 
 def find_problems(pairs: Iterable[tuple[Path, Path]],
                   allowed: set[int]) -> list[str]:
-    """Look at images and their label maps.
-
-    Args:
-        pairs (Iterable[tuple[Path, Path]]): Image and label map of each
-            sample.
-        allowed (set[int]): Values that a label map may hold.
-
-    Returns:
-        list[str]: One line for each missing file and each bad label map.
-    """
+    """One line for each missing file and each bad label map of the pairs."""
     problems = []
     for image, mask in pairs:
         missing = [path for path in (image, mask) if not path.is_file()]
@@ -79,16 +56,7 @@ def _mask_problems(image: Path, mask: Path, allowed: set[int]) -> list[str]:
 
 
 def count_line(what: str, found: int, published: int) -> str:
-    """One line that compares a count with the published one.
-
-    Args:
-        what (str): Name of the split.
-        found (int): Samples found.
-        published (int): Samples of the complete dataset.
-
-    Returns:
-        str: The line; it says so where the counts differ.
-    """
+    """A line with a count; it says so where the published one differs."""
     line = f'{what}: {found} samples'
     if found == published:
         return line
@@ -96,14 +64,7 @@ def count_line(what: str, found: int, published: int) -> str:
 
 
 def report(problems: list[str]) -> int:
-    """Print the problems, the first few in full.
-
-    Args:
-        problems (list[str]): What :func:`find_problems` returned.
-
-    Returns:
-        int: Exit code: 1 if there are problems, else 0.
-    """
+    """Print the first few problems; return the exit code, 1 if any."""
     for problem in problems[:MAX_SHOWN]:
         print(f'PROBLEM: {problem}')
     if len(problems) > MAX_SHOWN:

@@ -21,75 +21,35 @@ PUBLISHED = dict(train=2975, val=500)
 IGNORE = 255
 LABELS = {*range(19), IGNORE}
 
-# the official table: name -> (id, train id)
-LABEL_IDS = {
-    'unlabeled': (0, 255),
-    'ego vehicle': (1, 255),
-    'rectification border': (2, 255),
-    'out of roi': (3, 255),
-    'static': (4, 255),
-    'dynamic': (5, 255),
-    'ground': (6, 255),
-    'road': (7, 0),
-    'sidewalk': (8, 1),
-    'parking': (9, 255),
-    'rail track': (10, 255),
-    'building': (11, 2),
-    'wall': (12, 3),
-    'fence': (13, 4),
-    'guard rail': (14, 255),
-    'bridge': (15, 255),
-    'tunnel': (16, 255),
-    'pole': (17, 5),
-    'polegroup': (18, 255),
-    'traffic light': (19, 6),
-    'traffic sign': (20, 7),
-    'vegetation': (21, 8),
-    'terrain': (22, 9),
-    'sky': (23, 10),
-    'person': (24, 11),
-    'rider': (25, 12),
-    'car': (26, 13),
-    'truck': (27, 14),
-    'bus': (28, 15),
-    'caravan': (29, 255),
-    'trailer': (30, 255),
-    'train': (31, 16),
-    'motorcycle': (32, 17),
-    'bicycle': (33, 18),
-    'license plate': (-1, -1),
-}
+# the official table: what is scored, by train id, and what is ignored
+SCORED = (
+    'road', 'sidewalk', 'building', 'wall', 'fence', 'pole', 'traffic light',
+    'traffic sign', 'vegetation', 'terrain', 'sky', 'person', 'rider', 'car',
+    'truck', 'bus', 'train', 'motorcycle', 'bicycle')
+IGNORED = (
+    'unlabeled', 'ego vehicle', 'rectification border', 'out of roi', 'static',
+    'dynamic', 'ground', 'parking', 'rail track', 'guard rail', 'bridge',
+    'tunnel', 'polegroup', 'caravan', 'trailer')
+TRAIN_IDS = {**dict.fromkeys(IGNORED, IGNORE), 'license plate': None,
+             **{name: i for i, name in enumerate(SCORED)}}
 
 
 def train_id(label: str) -> int | None:
-    """Train id of a polygon's label.
+    """Train id of a polygon's label; None for what is not drawn at all.
 
-    Args:
-        label (str): As in the polygon files; a "group" that the table does
-            not name (``cargroup``) counts as its members.
-
-    Returns:
-        int | None: 0 to 18, 255 for what is ignored, None for what is not
-        drawn at all and leaves visible what lies below (license plates).
+    A "group" that the table does not name (``cargroup``) counts as its
+    members. License plates leave visible what lies below.
     """
-    if label not in LABEL_IDS and label.endswith('group'):
+    if label not in TRAIN_IDS and label.endswith('group'):
         label = label.removesuffix('group')
-    if label not in LABEL_IDS:
+    if label not in TRAIN_IDS:
         raise KeyError(f'{label!r} is not a Cityscapes label; is this file '
                        'one of gtFine?')
-    value = LABEL_IDS[label][1]
-    return None if value < 0 else value
+    return TRAIN_IDS[label]
 
 
 def draw_polygons(annotation: dict) -> Image.Image:
-    """Draw the label map of one annotation; later polygons cover earlier.
-
-    Args:
-        annotation (dict): Content of a ``*_polygons.json`` file.
-
-    Returns:
-        Image.Image: Train ids, mode L.
-    """
+    """Draw the label map of one annotation; later polygons cover earlier."""
     size = annotation['imgWidth'], annotation['imgHeight']
     mask = Image.new('L', size, IGNORE)
     draw = ImageDraw.Draw(mask)
@@ -102,14 +62,7 @@ def draw_polygons(annotation: dict) -> Image.Image:
 
 
 def write_missing_masks(root: Path) -> int:
-    """Draw the label maps of train and val that do not exist yet.
-
-    Args:
-        root (Path): Folder of ``leftImg8bit`` and ``gtFine``.
-
-    Returns:
-        int: Number of label maps written.
-    """
+    """Draw the label maps of train and val that do not exist yet."""
     written = 0
     for path in sorted(root.glob('gtFine/*/*/*_polygons.json')):
         target = path.with_name(
@@ -124,15 +77,7 @@ def write_missing_masks(root: Path) -> int:
 
 
 def sample_pairs(root: Path, split: str) -> list[tuple[Path, Path]]:
-    """Image and label map of every image of a split.
-
-    Args:
-        root (Path): Folder of ``leftImg8bit`` and ``gtFine``.
-        split (str): 'train' or 'val'.
-
-    Returns:
-        list[tuple[Path, Path]]: The pairs, sorted by name.
-    """
+    """Image and label map of every image of a split."""
     images = root / 'leftImg8bit' / split
     return [(path, root / 'gtFine' / split / path.parent.name /
              path.name.replace('_leftImg8bit', '_gtFine_labelTrainIds'))
@@ -140,14 +85,7 @@ def sample_pairs(root: Path, split: str) -> list[tuple[Path, Path]]:
 
 
 def check(root: Path) -> list[str]:
-    """Check both splits; prints the counts.
-
-    Args:
-        root (Path): Folder of ``leftImg8bit`` and ``gtFine``.
-
-    Returns:
-        list[str]: Problems found.
-    """
+    """Check both splits; prints the counts."""
     problems = []
     for split, published in PUBLISHED.items():
         pairs = sample_pairs(root, split)

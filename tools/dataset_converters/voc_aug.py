@@ -30,9 +30,6 @@ LISTS = 'ImageSets/Segmentation'
 def voc_palette() -> np.ndarray:
     """VOC's colour map: bits 0, 3, 6 of the label are the high bits of red,
     bits 1, 4, 7 of green, bits 2, 5 of blue.
-
-    Returns:
-        np.ndarray: Colours of the labels 0 to 255, uint8, of shape (256, 3).
     """
     labels = np.arange(256)[:, None]
     channels = np.arange(3)
@@ -44,28 +41,12 @@ def voc_palette() -> np.ndarray:
 
 
 def aug_names(sbd: list[str], train: list[str], val: list[str]) -> list[str]:
-    """Images annotated by SBD alone.
-
-    Args:
-        sbd (list[str]): Names of all SBD images.
-        train (list[str]): Names of VOC's training images.
-        val (list[str]): Names of VOC's validation images.
-
-    Returns:
-        list[str]: The names in ``sbd`` only, sorted.
-    """
+    """Names of images annotated by SBD alone, sorted."""
     return sorted(set(sbd) - set(train) - set(val))
 
 
 def read_sbd_mask(path: Path) -> np.ndarray:
-    """Read the class label map of an SBD annotation.
-
-    Args:
-        path (Path): A file of SBD's ``cls`` folder.
-
-    Returns:
-        np.ndarray: Labels 0 to 20, uint8, of shape (H, W).
-    """
+    """Read the class label map of an SBD annotation."""
     try:
         from scipy.io import loadmat
     except ImportError as error:
@@ -79,13 +60,6 @@ def convert_sbd(root: Path, sbd: Path) -> int:
     """Write the label maps and the list of the images annotated by SBD alone.
 
     The list is written last, so a list stands for a complete conversion.
-
-    Args:
-        root (Path): ``VOCdevkit/VOC2012``.
-        sbd (Path): ``benchmark_RELEASE`` or the ``dataset`` folder in it.
-
-    Returns:
-        int: Number of label maps written.
     """
     if (sbd / 'dataset').is_dir():
         sbd = sbd / 'dataset'
@@ -103,14 +77,7 @@ def convert_sbd(root: Path, sbd: Path) -> int:
 
 
 def check(root: Path) -> list[str]:
-    """Check the three lists and all that they name; prints the counts.
-
-    Args:
-        root (Path): ``VOCdevkit/VOC2012``.
-
-    Returns:
-        list[str]: Problems found.
-    """
+    """Check the three lists and all that they name; prints the counts."""
     problems = []
     for split, published in PUBLISHED.items():
         path = root / LISTS / f'{split}.txt'

@@ -204,7 +204,7 @@ def draft(found: Survey, base: str | None = None) -> str:
         mask_suffix=found.mask_suffix)
 
 
-def parse_args() -> argparse.Namespace:
+def main() -> int:
     parser = argparse.ArgumentParser(description='Write a config')
     parser.add_argument('images', help='folder of images')
     parser.add_argument('masks', help='folder of their masks')
@@ -212,11 +212,7 @@ def parse_args() -> argparse.Namespace:
         '-o', '--out', default='new_step.py', help='the config to write')
     parser.add_argument(
         '--base', help='mmseg config of the model that learns the classes')
-    return parser.parse_args()
-
-
-def main() -> int:
-    args = parse_args()
+    args = parser.parse_args()
     with tool_errors():
         if Path(args.out).exists():
             raise ConfigError(f'{args.out} is there already: give another '

@@ -18,7 +18,7 @@ from mmseg_spwc.config.step import scenario_of, step_config
 from mmseg_spwc.errors import input_errors, user_errors
 
 
-def parse_args() -> argparse.Namespace:
+def main() -> int:
     parser = argparse.ArgumentParser(description='Print a config')
     add_options(parser)
     parser.add_argument(
@@ -26,11 +26,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument('--step', type=int, help='the step, from 0')
     parser.add_argument(
         '--world-size', type=int, default=1, help='number of processes')
-    return parser.parse_args()
-
-
-def main() -> int:
-    args = parse_args()
+    args = parser.parse_args()
     with user_errors():
         cfg = load_config(args)
         if args.step is not None:

@@ -11,8 +11,10 @@ head for each task becomes a model for each.
 import argparse
 import sys
 
+from mmseg_spwc.cli import add_trust
 
-def parse_args() -> argparse.Namespace:
+
+def main() -> int:
     parser = argparse.ArgumentParser(description='Publish a step')
     parser.add_argument('source', help='folder of a run, or a final.pth')
     parser.add_argument(
@@ -32,15 +34,8 @@ def parse_args() -> argparse.Namespace:
         help='size of the images of an export (default: as trained)')
     parser.add_argument(
         '--force', action='store_true', help='even if it was not accepted')
-    parser.add_argument(
-        '--trust',
-        action='store_true',
-        help='let records do what configs may: run code, read any file')
-    return parser.parse_args()
-
-
-def main() -> int:
-    args = parse_args()
+    add_trust(parser)
+    args = parser.parse_args()
     from mmseg_spwc.apis.publish import own_parts, publish
     from mmseg_spwc.errors import tool_errors
     with tool_errors():

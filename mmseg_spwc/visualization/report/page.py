@@ -180,7 +180,7 @@ def render_steps(title: str, image: np.ndarray,
 
 
 def render_browse(title: str, sights: Sequence) -> str:
-    """Return a page of what each step trains on, see ``apis/browse.py``."""
+    """Return a page of what each step trains on."""
     steps = [(sight, [
         (photo(image), None if mask is None else label_map(mask), caption)
         for image, mask, caption in sight.pictures]) for sight in sights]
