@@ -108,9 +108,6 @@ def random_faults(files: list, count: int,
 
 class Places:
     """Where a fault can be put into a file, by text so that all else stays.
-
-    Args:
-        path (str): The file, below the repository's root.
     """
 
     def __init__(self, path: str) -> None:

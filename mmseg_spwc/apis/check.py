@@ -23,9 +23,6 @@ def check_run(cfg: Config) -> str:
     """Look for all that can be wrong with a run, and return its plan.
 
     Besides what is checked before every training, all images are decoded.
-
-    Raises:
-        ConfigError: If anything is wrong.
     """
     runner = ContinualRunner(cfg)
     record, plan = runner.check()

@@ -239,10 +239,8 @@ def paper_table(sweep: Mapping) -> Table | None:
     """Return published scores beside those of a sweep's best settings.
 
     A method has a row of each and, if it was published, one of their
-    difference; the best of ours is marked.
-
-    Args:
-        sweep (Mapping): The content of a ``sweep.json``.
+    difference; the best of ours is marked. ``sweep`` is the content of a
+    ``sweep.json``.
     """
     published = sweep['paper'].get('scores') or {}
     keys = list(dict.fromkeys(key for row in published.values()

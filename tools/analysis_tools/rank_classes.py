@@ -27,9 +27,7 @@ SIDE, PATCH, FILTERS, FOLDS = 32, 6, 400, 5
 def patch_features(images: Tensor, seed: int = 0) -> Tensor:
     """Rectified responses of whitened random patches, (N, 8 * FILTERS).
 
-    Args:
-        images: uint8, (N, 3, H, W).
-        seed: Seed of the choice of patches.
+    Images are uint8, (N, 3, H, W); ``seed`` chooses the patches.
     """
     rng = np.random.default_rng(seed)
     small = F.adaptive_avg_pool2d(images.float() / 255, SIDE)
@@ -58,15 +56,8 @@ def class_scores(features: Tensor, labels: Tensor, ridge: float = 1e3,
                  seed: int = 0) -> Tensor:
     """How often an image left out scores higher for its own class.
 
-    Args:
-        features: (N, D).
-        labels: Class ids from 0, (N,).
-        ridge: Strength of the regularisation.
-        seed: Seed of the five parts.
-
-    Returns:
-        Tensor: Of every class, the mean over its images of the share of
-        other classes whose score is lower; 0.5 is chance.
+    For every class, the mean over its images of the share of other classes
+    whose score is lower; 0.5 is chance. Features are (N, D).
     """
     classes = int(labels.max()) + 1
     targets = F.one_hot(labels, classes).float()

@@ -23,6 +23,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mmseg_spwc.errors import input_errors, user_errors
+from mmseg_spwc.evaluation.iou import (
+    count_areas,
+    intersection_over_union,
+)
 from mmseg_spwc.labels import VOID
 from mmseg_spwc.models.growing import GrowingClassifier
 from mmseg_spwc.models.losses import (
@@ -33,18 +37,16 @@ from mmseg_spwc.selfpaced import SelfPacedChoice
 
 DEFAULTS = dict(
     init='balanced', share=None, lr=0.002, lr_mult=1., base_lr_mult=None,
-    kd=20., new_offset=0.,
-    epochs=10, min_iters=0, batch=16)
+    kd=20., new_offset=0., epochs=10, min_iters=0, batch=16)
 
 
 def cache_features(config: str, checkpoint: str,
                    options: dict | None = None) -> dict:
     """Run the network of step 0 once over all images.
 
-    Returns:
-        dict: ``train`` and ``test`` with ``features`` (N, D, h, w) in half
-        precision and raw ``labels`` (N, 2 h, 2 w); ``classes``, the ids of
-        each step; and ``classifier``, the weights of step 0's.
+    The dict has ``train`` and ``test`` with ``features`` (N, D, h, w) in half
+    precision and raw ``labels`` (N, 2 h, 2 w); ``classes``, the ids of each
+    step; and ``classifier``, the weights of step 0's.
     """
     from argparse import Namespace
 
@@ -119,14 +121,10 @@ class Images:
 
 
 class Sequence:
-    """The later steps of a scenario, on cached features.
+    """The later steps of a scenario, on what :func:`cache_features` returned.
 
-    Args:
-        data (dict): See :func:`cache_features`.
-        seed (int): Order of the classes, batches and flips.
-        self_paced (dict, optional): Options of spWC, with ``on`` and
-            ``update.iters``.
-        **options: See :data:`DEFAULTS`.
+    ``self_paced`` are options of spWC, with ``on`` and ``update.iters``;
+    :data:`DEFAULTS` has the other options.
     """
 
     def __init__(self, data: dict, seed: int, self_paced: dict | None = None,
@@ -253,19 +251,14 @@ class Sequence:
         images = images.showing(self.channels[1:])
         table = torch.zeros(VOID + 1, dtype=torch.long)
         table[self.channels], table[VOID] = torch.arange(number), VOID
-        counts = torch.zeros(number, number, dtype=torch.long)
+        counts = torch.zeros(3, number, dtype=torch.long)
         for part in torch.arange(len(images)).split(128):
             labels = table[images.labels[part]]
             seen = enlarged(self.net(images.features[part]),
                             labels).argmax(1)
-            known = labels != VOID
-            counts += torch.bincount(
-                labels[known] * number + seen[known],
-                minlength=number**2).view(number, number)
-        hits, true = counts.diag(), counts.sum(1)
-        union = true + counts.sum(0) - hits
-        return [round((h / u).item(), 5) if t else None
-                for h, u, t in zip(hits, union, true, strict=True)]
+            counts += count_areas(seen, labels, number, VOID)
+        return [v if v is None else round(v, 5)
+                for v in intersection_over_union(*counts.tolist())]
 
 
 def enlarged(logits: Tensor, labels: Tensor) -> Tensor:
