@@ -6,6 +6,7 @@ import pytest
 from mmengine.config import Config
 
 from mmseg_spwc.cli import main
+from mmseg_spwc.config.step import scenario_of, step_config
 from mmseg_spwc.sweep.plan import plan_trials, trial_config
 from mmseg_spwc.sweep.sweep_file import FIGURES, read_sweep
 from mmseg_spwc.visualization import figures
@@ -58,6 +59,62 @@ def test_a_grid_varies_what_only_rows_of_a_table_hold(tmp_path):
         for trial in plan_trials(sweep) if trial.method.name == 'plop'
     }
     assert found == {0.003, 0.01, 0.03}
+
+
+@pytest.fixture(scope='module')
+def small_steps(tmp_path_factory):
+    """The first later step of every method on VOC 15-1 at 128 px."""
+    sweep, folder = (read_sweep(ROOT / 'configs/sweeps/voc_15_1.py'),
+                     tmp_path_factory.mktemp('voc'))
+    configs = {trial.method.name: trial_config(trial, folder)
+               for trial in plan_trials(sweep)}
+    return {name: (cfg, step_config(cfg, scenario_of(cfg), 1))
+            for name, cfg in configs.items()}
+
+
+def test_every_method_is_compared_with_sound_settings(small_steps):
+    """A short key of ``custom_keys`` loses against a longer one that fits."""
+    compared, found = set(), {}
+    for name, (cfg, step) in small_steps.items():
+        compared.add(cfg.method.name)
+        if name == 'joint':
+            continue
+        optim = step.optim_wrapper
+        rates = dict(optim.paramwise_cfg.custom_keys)
+        for part in ('backbone.layer1', 'decode_head.aspp.1',
+                     'decode_head.conv_seg.convs.0',
+                     'decode_head.conv_seg.convs.1'):
+            key = max((k for k in rates if k in part), key=len, default=None)
+            found.setdefault(part, set()).add(
+                optim.optimizer.lr * rates.get(key, {}).get('lr_mult', 1.))
+        assert step.model.frozen_norm == '.'
+        assert step.train_cfg.max_epochs == 1
+    assert list(map(sorted, found.values())) == [
+        [4e-4], [4e-4], [2e-4], [pytest.approx(.01)]]
+    fragments = (ROOT / 'configs/_base_/methods').glob('*.py')
+    known = {Config.fromfile(path).get('method', {}).get('name')
+             for path in fragments if 'compat' not in path.stem}
+    assert compared == known - {None, 'Joint'}
+
+
+def test_what_builds_on_a_method_has_its_strength(small_steps):
+    best = Config.fromfile(
+        ROOT / 'configs/sweeps/paper/voc_10_1_overlapped.py').scales.small
+    strengths = {}
+    for name, (_, step) in small_steps.items():
+        losses = step.model.losses
+        strengths[name] = losses.get('kd', losses.get('pod', {})).get(
+            'loss_weight', losses.get('pod', {}).get('factor'))
+        if name.startswith(('mib', 'ucd', 'rcil')):
+            assert losses.pixel.new_offset == 1
+    for base, key in (('mib', 'kd.loss_weight'), ('rcil', 'kd.loss_weight'),
+                      ('plop', 'pod.factor')):
+        value = best.methods[base].cfg_options[
+            f'method.later.model.losses.{key}']
+        assert {v for name, v in strengths.items()
+                if name.startswith(base)} == {value}
+    assert strengths['ucd'] == strengths['mib']
+    assert strengths['lgkd'] == strengths['reminder'] == strengths['plop']
 
 
 def test_the_figures_are_those_that_there_are():

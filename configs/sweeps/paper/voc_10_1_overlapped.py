@@ -64,7 +64,7 @@ _searched = dict(
 _best = dict(ewc=1000., lwf=30., lwf_mc=1., ilt=10., mib=20., plop=.01,
              alife=1., rcil=5.)
 _offset = {_later('model.losses.pixel.new_offset'): 1.}
-_folded = {_later('model.rc.folded'): True}
+_folded = {_later('model.rc.folded'): True, **_offset}
 _sound = {
     'backbone_weights': '{{$MMSEG_SPWC_DATA:data}}/weights/mobilenet_v2.pth',
     'model.channels_last': True,
