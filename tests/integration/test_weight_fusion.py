@@ -1,6 +1,7 @@
 """EWF: a step ends between the network before it and the trained one."""
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -8,7 +9,10 @@ from mmengine.config import Config
 from mmengine.hooks import Hook
 
 from mmseg_spwc.engine import ContinualRunner
-from mmseg_spwc.engine.hooks.weight_fusion_hook import share_of_parameter
+from mmseg_spwc.engine.hooks.weight_fusion_hook import (
+    WeightFusionHook,
+    share_of_parameter,
+)
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import HOOKS
@@ -107,12 +111,21 @@ def test_the_formula_counts_the_background(unfused, fused):
     ratio = (after[key] - before[key]).norm() / (
         trained[key] - before[key]).norm()
     assert ratio.item() == pytest.approx(math.sqrt(2 / 8), rel=1e-3)
-    # 16 channels and one: EWF's first step of VOC 15-1
-    assert math.sqrt(1 / 17) == pytest.approx(.2425356, abs=1e-7)
     bias = 'decode_head.conv_seg.convs.0.bias'
     assert (after[bias] - before[bias])[0].item() == pytest.approx(
         -.5 * math.log(3), rel=1e-4)
     assert torch.equal(after[bias][1:], before[bias][1:])
+
+
+@pytest.mark.parametrize('channels, share', [
+    ((16, 1), .2425356), ((16, 1, 1, 1, 1, 1), .218), ((20, 1), .218),
+    ((16, 5), .488), ((11, 1), .289), ((101, 50), .575), ((101, 10), .300),
+    ((101, 5), .217)])
+def test_published_shares(channels, share):
+    student = SimpleNamespace(channels=channels, num_new=channels[-1])
+    assert WeightFusionHook()._share_of(student) == pytest.approx(
+        share, abs=5e-4 if share != .2425356 else 1e-7)
+    assert WeightFusionHook(share=.4)._share_of(student) == .4
 
 
 def test_statistics_of_norms_may_stay(unfused, fused):
@@ -236,8 +249,6 @@ def test_what_cannot_be_fused_is_said_before(with_method, options, says):
 
 
 def test_a_step_without_new_classes_needs_a_share():
-    from mmseg_spwc.engine.hooks import WeightFusionHook
-
     class Domains:
         num_new, carries = 0, False
 

@@ -26,6 +26,15 @@ def test_published_form():
     assert bias.tolist() == [3., 4., 0.]
 
 
+def test_old_rows_start_as_good_as_one_hot():
+    """Matches are added up over 256 channels without a temperature."""
+    matches = torch.zeros(1, 3, 256)
+    matches[..., ::2] = torch.tensor([.4, .35, .25])[:, None]
+    rows = RowTransforms(torch.ones(3, 256), torch.zeros(3), torch.zeros(1),
+                         matches)
+    assert rows.mix[0, 0].item() == pytest.approx(.998, abs=5e-4)
+
+
 def test_rows_end_with_the_norms_of_the_old_ones():
     torch.manual_seed(0)
     rows = RowTransforms(OLD, BIAS, torch.tensor([.3, -.4]),

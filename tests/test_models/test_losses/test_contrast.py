@@ -74,6 +74,19 @@ def test_pixels_of_one_class_alone_have_nothing_to_be_told_from():
     assert loss == 0 and maps.grad.isfinite().all()
 
 
+def test_labels_are_shrunk_to_one_of_them_whatever_their_number():
+    """The published code mixes them at borders, and drops those above 20."""
+    torch.manual_seed(0)
+    maps, old = torch.randn(1, 3, 2, 2), torch.randn(1, 100, 2, 2)
+    labels = torch.tensor([[[150, 7], [150, 255]]])
+    large = torch.full((1, 8, 8), 9)
+    large[:, ::4, ::4] = labels  # the first pixel of every block counts
+    losses = [ContrastiveDistillationLoss()(
+        Maps((maps, maps)), Maps((maps, old)), given, 100)
+        for given in (labels, large, labels.where(labels == 255, 0))]
+    assert losses[0] == losses[1] != losses[2] and losses[0] > 0
+
+
 def test_a_limit_on_the_pixels():
     torch.manual_seed(0)
     maps = torch.randn(2, 3, 8, 8)
