@@ -48,10 +48,10 @@ def describe_run(record: Record | None) -> dict:
 def final_scores(record: Record) -> dict:
     """Every score in the end, by the name that a paper's figures have."""
     entry = record.steps[-1]
-    classes = zip(entry.get('class_ids', ()), entry.get('iou', ()),
-                  strict=True)
-    return {**record.content['summary'],
-            **{f'class_{i}': iou for i, iou in classes}}
+    classes = {} if is_classification(record) else {
+        f'class_{i}': iou for i, iou in zip(
+            entry['class_ids'], entry['iou'], strict=True)}
+    return {**record.content['summary'], **classes}
 
 
 def aggregate(name: str, select: str | None, runs: Sequence[Mapping],

@@ -9,6 +9,7 @@ from mmseg_spwc.record import Record
 from mmseg_spwc.sweep.aggregate import (
     aggregate,
     expand_sweeps,
+    final_scores,
     held_out_score,
     read_aggregate,
     write_aggregate,
@@ -83,6 +84,18 @@ def test_held_out_scores():
         record_with('classification', **cls)) == pytest.approx(.6)
     assert held_out_score(None) is None
     assert held_out_score(Record(dict(steps=[dict(kpi=None)]))) is None
+
+
+def test_final_scores_have_classes_where_there_is_iou():
+    classes = dict(class_ids=[0, 7], classes=['a', 'b'])
+    record = record_with('segmentation')
+    record.content['summary'] = dict(all=.3)
+    record.steps[0].update(classes, iou=[.2, .4])
+    assert final_scores(record) == dict(all=.3, class_0=.2, class_7=.4)
+    record = record_with('classification')
+    record.content['summary'] = dict(average_apa=.5)
+    record.steps[0].update(classes, accuracy_by_step=[.5])
+    assert final_scores(record) == dict(average_apa=.5)
 
 
 def test_files(tmp_path):
