@@ -19,7 +19,7 @@ from torch import Tensor
 from mmseg_spwc.labels import VOID
 from mmseg_spwc.utils.options import is_number
 
-from .given import is_background
+from .losses.base import is_background
 from .taps import OldPass, predicted
 
 

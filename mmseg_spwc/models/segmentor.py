@@ -11,9 +11,8 @@ from mmseg_spwc.labels import NOT_COUNTED, VOID
 from mmseg_spwc.registry import MODELS
 from mmseg_spwc.utils.options import check_options
 
-from .given import is_background, named_channels
 from .growing import GrowingClassifier, grow_head
-from .losses.base import shrink
+from .losses.base import is_background, shrink
 from .pseudo_label import PseudoLabeller
 from .quantities import Maps, SegmentorQuantities
 from .student import Student
@@ -314,6 +313,20 @@ def unknown_joined(logits: Tensor) -> Tensor:
 def labels_of(samples: Sequence) -> Tensor:
     """Channels of the pixels, (B, H, W)."""
     return torch.cat([sample.gt_sem_seg.data for sample in samples])
+
+
+def named_channels(samples: Sequence, logits: Tensor) -> Tensor | None:
+    """Channels that the labels of each image name, (B, C), bool.
+
+    A replayed image names others than the step's, as its dataset tells. None
+    where nothing is replayed.
+    """
+    if 'labelled' not in samples[0]:
+        return None
+    channels = torch.arange(logits.shape[1], device=logits.device)
+    spans = torch.tensor([sample.labelled for sample in samples],
+                         device=logits.device)  # (B, 2)
+    return (spans[:, :1] <= channels) & (channels < spans[:, 1:])
 
 
 def pixel_accuracy(logits: Tensor, labels: Tensor) -> Tensor:

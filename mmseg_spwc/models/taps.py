@@ -2,7 +2,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import torch
@@ -12,72 +12,43 @@ from torch import Tensor, nn
 from .quantities import Maps
 
 
-@dataclass
-class StageTaps:
-    """A map for every stage of ``out_indices``."""
-    features: tuple[Tensor, ...] = ()
-
-
 @contextmanager
 def tap_stages(backbone: nn.Module,
-               pre_activation: bool = True) -> Iterator[StageTaps]:
-    """Read the stage outputs of a backbone while it runs.
+               pre_activation: bool = True) -> Iterator[list[Tensor]]:
+    """Read a backbone's maps, one for every stage of ``out_indices``.
 
-    The backbone returns what it always returns; the taps cost no second
-    forward pass, carry gradients, and leave no trace once the block ends::
-
-        with tap_stages(backbone) as taps:
-            backbone(images)
-        maps = taps.features
+    The list is filled when the backbone runs. That costs no second forward
+    pass, carries gradients, and leaves no trace once the block ends.
 
     With ``pre_activation`` (PLOP; RCIL reads after it) the residual sum of
     each stage's last block is read of the mmseg ResNet family; other
     backbones have no such point in common, so their outputs are read.
     """
-    taps = StageTaps()
-    if pre_activation and isinstance(backbone, ResNet):
-        handles = _tap_residual_sums(backbone, taps)
-    else:
-        handles = [backbone.register_forward_hook(_store_outputs(taps))]
-    try:
-        yield taps
-    finally:
-        for handle in handles:
-            handle.remove()
+    maps, sums = [], {}
+    residual = pre_activation and isinstance(backbone, ResNet)
 
-
-def _store_outputs(taps: StageTaps):
-
-    def hook(module: nn.Module, inputs: tuple, output) -> None:
-        is_single = isinstance(output, Tensor)
-        taps.features = (output, ) if is_single else tuple(output)
-
-    return hook
-
-
-def _tap_residual_sums(backbone: ResNet, taps: StageTaps) -> list:
-    latest = {}
-
-    def keep_input(stage: int):
-
-        def hook(relu: nn.Module, inputs: tuple) -> tuple:
-            # a block calls its activation several times; the last call sees
-            # the residual sum, which the in-place activation would overwrite
-            latest[stage] = inputs[0]
-            return (inputs[0].clone(), )
-
-        return hook
+    def keep_sum(stage: int, relu: nn.Module, inputs: tuple) -> tuple:
+        # a block calls its activation several times; the last call sees the
+        # residual sum, which the in-place activation would overwrite
+        sums[stage] = inputs[0]
+        return (inputs[0].clone(), )
 
     def collect(module: nn.Module, inputs: tuple, output) -> None:
         # taken here, since checkpointed blocks run again during backward
-        taps.features = tuple(latest[i] for i in backbone.out_indices)
+        if residual:
+            output = [sums[stage] for stage in backbone.out_indices]
+        maps[:] = [output] if isinstance(output, Tensor) else output
 
     handles = [backbone.register_forward_hook(collect)]
-    for stage in backbone.out_indices:
-        last_block = getattr(backbone, backbone.res_layers[stage])[-1]
-        handles.append(
-            last_block.relu.register_forward_pre_hook(keep_input(stage)))
-    return handles
+    for stage in backbone.out_indices if residual else ():
+        block = getattr(backbone, backbone.res_layers[stage])[-1]
+        handles.append(block.relu.register_forward_pre_hook(
+            partial(keep_sum, stage)))
+    try:
+        yield maps
+    finally:
+        for handle in handles:
+            handle.remove()
 
 
 class TappedOutputs(NamedTuple):
@@ -96,7 +67,7 @@ def tapped_pass(model: nn.Module, inputs: Tensor, pre_activation: bool = False,
     images = inputs.to(own)
     if channels_last:
         images = images.contiguous(memory_format=torch.channels_last)
-    with tap_stages(model.backbone, pre_activation) as taps:
+    with tap_stages(model.backbone, pre_activation) as maps:
         stages = model.extract_feat(images)
     decoded = []
     handle = model.decode_head.conv_seg.register_forward_pre_hook(
@@ -105,7 +76,7 @@ def tapped_pass(model: nn.Module, inputs: Tensor, pre_activation: bool = False,
         logits = model.decode_head.forward(stages)
     finally:
         handle.remove()
-    features = Maps((*taps.features, *decoded, logits))
+    features = Maps((*maps, *decoded, logits))
     if own != inputs.dtype:
         features = Maps(x.to(inputs.dtype) for x in features)
     return TappedOutputs(features, stages)

@@ -30,19 +30,19 @@ def inverse_leaky(y: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize('depth', [18, 50])
 def test_pre_activation_maps_invert_the_outputs(depth):
     backbone = small_resnet(depth)
-    with tap_stages(backbone) as taps:
+    with tap_stages(backbone) as maps:
         outs = backbone(images())
-    assert len(taps.features) == len(outs) == 4
-    for pre, post in zip(taps.features, outs, strict=True):
+    assert len(maps) == len(outs) == 4
+    for pre, post in zip(maps, outs, strict=True):
         assert pre.min() < 0
         torch.testing.assert_close(pre, inverse_leaky(post))
 
 
 def test_only_the_stages_in_out_indices_are_read():
     backbone = small_resnet(out_indices=(1, 3))
-    with tap_stages(backbone) as taps:
+    with tap_stages(backbone) as maps:
         outs = backbone(images())
-    assert [f.shape for f in taps.features] == [o.shape for o in outs]
+    assert [f.shape for f in maps] == [o.shape for o in outs]
 
 
 def test_relu_networks_keep_what_the_activation_cuts_off():
@@ -51,14 +51,14 @@ def test_relu_networks_keep_what_the_activation_cuts_off():
     block = backbone.layer4[-1]
     seen = []
     block.register_forward_hook(lambda m, i, o: seen.append(i[0].clone()))
-    with torch.no_grad(), tap_stages(backbone) as taps:
+    with torch.no_grad(), tap_stages(backbone) as maps:
         outs = backbone(images())
         x = seen[0]
         hidden = block.norm1(block.conv1(x)).clamp(min=0)
         expected = block.norm2(block.conv2(hidden)) + x
-    torch.testing.assert_close(taps.features[-1], expected)
-    assert taps.features[-1].min() < 0
-    assert torch.equal(taps.features[-1].clamp(min=0), outs[-1])
+    torch.testing.assert_close(maps[-1], expected)
+    assert maps[-1].min() < 0
+    assert torch.equal(maps[-1].clamp(min=0), outs[-1])
 
 
 def test_taps_change_neither_outputs_nor_gradients():
@@ -75,19 +75,19 @@ def test_gradients_flow_through_the_taps():
                             out_indices=(0, )).double()
     by_tap = images().double().requires_grad_()
     by_inverse = images().double().requires_grad_()
-    with tap_stages(backbone) as taps:
+    with tap_stages(backbone) as maps:
         backbone(by_tap)
-    taps.features[0].pow(3).sum().backward()
+    maps[0].pow(3).sum().backward()
     inverse_leaky(backbone(by_inverse)[0]).pow(3).sum().backward()
     torch.testing.assert_close(by_tap.grad, by_inverse.grad)
 
 
 def test_recomputed_blocks_do_not_replace_the_taps():
     backbone = small_resnet(with_cp=True)
-    with tap_stages(backbone) as taps:
+    with tap_stages(backbone) as maps:
         outs = backbone(images(True))
         outs[-1].sum().backward()
-    for pre, post in zip(taps.features, outs, strict=True):
+    for pre, post in zip(maps, outs, strict=True):
         torch.testing.assert_close(pre, inverse_leaky(post))
 
 
@@ -97,10 +97,10 @@ def test_recomputed_blocks_do_not_replace_the_taps():
     (MobileNetV2(widen_factor=0.25, out_indices=(6, )), True),
 ])
 def test_other_cases_read_the_ordinary_outputs(backbone, pre_activation):
-    with tap_stages(backbone, pre_activation) as taps:
+    with tap_stages(backbone, pre_activation) as maps:
         outs = backbone(images())
     outs = (outs, ) if isinstance(outs, torch.Tensor) else outs
-    for feature, out in zip(taps.features, outs, strict=True):
+    for feature, out in zip(maps, outs, strict=True):
         assert feature is out
 
 

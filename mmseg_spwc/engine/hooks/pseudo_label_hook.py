@@ -5,8 +5,7 @@ import torch
 from mmengine.dist import all_reduce
 from mmengine.hooks import Hook
 
-from mmseg_spwc.models.given import named_channels
-from mmseg_spwc.models.segmentor import labels_of
+from mmseg_spwc.models.segmentor import labels_of, named_channels
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.runtime.agreement import check_agreement
 from mmseg_spwc.terminal import track

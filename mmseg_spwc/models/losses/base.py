@@ -17,15 +17,6 @@ class Loss(nn.Module):
         self.loss_weight = loss_weight
 
 
-class PixelLoss(Loss):
-    """Also has ``ignore_index``, the label of pixels that count nothing."""
-
-    def __init__(self, loss_weight: float = 1.0,
-                 ignore_index: int = VOID) -> None:
-        super().__init__(loss_weight)
-        self.ignore_index = ignore_index
-
-
 def full_precision(function: Callable) -> Callable:
     """Run a function outside autocast, its half precision inputs widened.
 
@@ -107,6 +98,20 @@ def mean_over_pixels(loss: Tensor,
             f'pixel_weight {tuple(pixel_weight.shape)} must have the shape '
             f'of the labels, {tuple(loss.shape)}')
     return (loss * pixel_weight).mean()
+
+
+def is_background(labels: Tensor, num_old: int,
+                  named: Tensor | None = None) -> Tensor:
+    """Pixels (B, H, W) whose label does not say of which class they are.
+
+    In an image of the step these are all labels of old channels. A replayed
+    image names others, the ``named`` (B, C); void pixels are no background.
+    """
+    if named is None:
+        return labels < num_old
+    index = labels.masked_fill(labels == VOID, 0).long()
+    found = named.gather(1, index.flatten(1)).view_as(labels)
+    return ~found & (labels != VOID)
 
 
 def mean_where(loss: Tensor, mask: Tensor) -> Tensor:

@@ -1,25 +1,24 @@
 """Losses that compare logits with labels."""
-from collections.abc import Sequence
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mmseg_spwc.errors import ConfigError
+from mmseg_spwc.labels import VOID
 from mmseg_spwc.registry import MODELS
 
-from ..given import is_background
+from ..quantities import Maps
 from .base import (
     Loss,
-    PixelLoss,
     check_labels,
     full_precision,
+    is_background,
     mean_over_pixels,
 )
 
 
 @MODELS.register_module()
-class PixelCrossEntropyLoss(PixelLoss):
+class PixelCrossEntropyLoss(Loss):
     """Plain cross entropy, averaged over all pixels, ignored ones included.
 
     Args:
@@ -36,15 +35,14 @@ class PixelCrossEntropyLoss(PixelLoss):
                 pixel_weight: Tensor | None = None) -> Tensor:
         check_labels(logits, labels)
         if self.ignore_background:
-            labels = labels.masked_fill(labels == 0, self.ignore_index)
-        loss = F.cross_entropy(
-            logits, labels.long(), ignore_index=self.ignore_index,
-            reduction='none')  # (B, H, W)
+            labels = labels.masked_fill(labels == 0, VOID)
+        loss = F.cross_entropy(logits, labels.long(), ignore_index=VOID,
+                               reduction='none')  # (B, H, W)
         return self.loss_weight * mean_over_pixels(loss, pixel_weight)
 
 
 @MODELS.register_module()
-class UnbiasedCrossEntropyLoss(PixelLoss):
+class UnbiasedCrossEntropyLoss(Loss):
     r"""Unbiased cross entropy of `MiB <https://arxiv.org/abs/2002.00718>`_.
 
     With :math:`p` the softmax over all classes, the loss of a pixel is
@@ -85,10 +83,9 @@ class UnbiasedCrossEntropyLoss(PixelLoss):
             logits = self._joined(logits, num_old)
             # old classes -> 0, new ones -> 1, 2, ...
             labels = (labels - num_old + 1).clamp(min=0).masked_fill(
-                labels == self.ignore_index, self.ignore_index)
-        loss = F.cross_entropy(
-            logits, labels, ignore_index=self.ignore_index,
-            reduction='none')  # (B, H, W)
+                labels == VOID, VOID)
+        loss = F.cross_entropy(logits, labels, ignore_index=VOID,
+                               reduction='none')  # (B, H, W)
         return self.loss_weight * mean_over_pixels(loss, pixel_weight)
 
     def _by_image(self, logits: Tensor, labels: Tensor, num_old: int,
@@ -99,7 +96,7 @@ class UnbiasedCrossEntropyLoss(PixelLoss):
         logits = logits + offset[:, None, None]
         rest = logits.masked_fill(
             named[:, :, None, None], float('-inf')).logsumexp(dim=1)
-        valid = labels != self.ignore_index
+        valid = labels != VOID
         index = labels.where(valid, 0).unsqueeze(1)  # (B, 1, H, W)
         wanted = rest.where(is_background(labels, num_old, named),
                             logits.gather(1, index).squeeze(1))
@@ -114,7 +111,7 @@ class UnbiasedCrossEntropyLoss(PixelLoss):
 
 
 @MODELS.register_module()
-class ClassBCELoss(PixelLoss):
+class ClassBCELoss(Loss):
     r"""Classification loss of LwF-MC, after
     `iCaRL <https://arxiv.org/abs/1611.07725>`_.
 
@@ -143,7 +140,7 @@ class ClassBCELoss(PixelLoss):
                 pixel_weight: Tensor | None = None) -> Tensor:
         check_labels(logits, labels)
         labels = labels.long()
-        valid = labels != self.ignore_index
+        valid = labels != VOID
         if self.unknown:
             labels = labels.masked_fill(labels == 0, logits.shape[1] - 1)
         index = labels.where(valid, 0).unsqueeze(1)  # (B, 1, H, W)
@@ -156,26 +153,21 @@ class ClassBCELoss(PixelLoss):
 
 
 @MODELS.register_module()
-class NewClassBCELoss(PixelLoss):
+class NewClassBCELoss(Loss):
     r"""Classification loss of `DKD <https://arxiv.org/abs/2210.05941>`_.
 
     :math:`\sum_{c} BCE(z_c, 1[y = c])` over the new classes, without the
-    background, averaged over all pixels.
+    background, averaged over all pixels. Void pixels are of no class, as
+    published.
 
     Args:
         pos_weight (float): Factor of the pixels of a class in its own term.
             Defaults to 1.
-        void (str): Ignored pixels are ``'negative'`` for every class, as
-            published, or left out (``'ignore'``). Defaults to 'negative'.
     """
 
-    def __init__(self, pos_weight: float = 1., void: str = 'negative',
-                 **kwargs) -> None:
+    def __init__(self, pos_weight: float = 1., **kwargs) -> None:
         super().__init__(**kwargs)
-        if void not in ('negative', 'ignore'):
-            raise ValueError(f"void is 'negative' or 'ignore', not {void!r}.")
         self.pos_weight = pos_weight
-        self.void = void
 
     @full_precision
     def forward(self, logits: Tensor, labels: Tensor, num_old: int,
@@ -183,13 +175,11 @@ class NewClassBCELoss(PixelLoss):
         check_labels(logits, labels)
         first = max(num_old, 1)
         classes = torch.arange(first, logits.shape[1], device=labels.device)
-        target = labels[:, None] == classes.view(-1, 1, 1)
-        valid = labels[:, None] != self.ignore_index
+        target = (labels[:, None] == classes.view(-1, 1, 1)) & (
+            labels[:, None] != VOID)
         loss = F.binary_cross_entropy_with_logits(
-            logits[:, first:], (target & valid).to(logits), reduction='none',
+            logits[:, first:], target.to(logits), reduction='none',
             pos_weight=logits.new_tensor(self.pos_weight))
-        if self.void == 'ignore':
-            loss = loss * valid
         return self.loss_weight * mean_over_pixels(loss.sum(1), pixel_weight)
 
 
@@ -202,35 +192,18 @@ class ExtraRowLoss(Loss):
     """
 
     @full_precision
-    def forward(self, features: Sequence[Tensor],
-                classifier: nn.Module) -> Tensor:
+    def forward(self, features: Maps, classifier: nn.Module) -> Tensor:
         if classifier.extra is None:
             raise ConfigError('ExtraRowLoss needs a row to train: set '
                               'model.classifier.extra=True.')
         return self.loss_weight * F.softplus(
-            classifier.extra(features[-2].detach())).mean()
+            classifier.extra(features.decoder.detach())).mean()
 
 
 @MODELS.register_module()
 class TaskCrossEntropyLoss(Loss):
-    r"""Cross entropy of a classifier with one head, or a head per task.
-
-    With :math:`p` the softmax over the channels that ``mask`` allows an
-    image, :math:`n` their number and :math:`\epsilon` the smoothing, it is
-    the mean of :math:`-(1 - \epsilon) \log p_y - \frac\epsilon n \sum_c \log
-    p_c`.
-
-    Args:
-        label_smoothing (float): Share of the target that is spread evenly
-            over an image's channels. Defaults to 0.
-    """
-
-    def __init__(self, *args, label_smoothing: float = 0., **kwargs) -> None:
-        super().__init__(*args, **kwargs)
-        if not 0 <= label_smoothing <= 1:
-            raise ValueError('label_smoothing must be between 0 and 1, got '
-                             f'{label_smoothing}')
-        self.label_smoothing = label_smoothing
+    """Cross entropy of a classifier with one head, or a head per task: the
+    softmax is over the channels that ``mask`` allows an image."""
 
     @full_precision
     def forward(self, logits: Tensor, labels: Tensor,
@@ -241,12 +214,6 @@ class TaskCrossEntropyLoss(Loss):
             raise ValueError(
                 f'logits {tuple(logits.shape)} need one label an image, but '
                 f'got labels of shape {tuple(labels.shape)}.')
-        if mask is None:
-            return self.loss_weight * F.cross_entropy(
-                logits, labels, label_smoothing=self.label_smoothing)
-        log_p = logits.masked_fill(~mask, float('-inf')).log_softmax(1)
-        loss = F.nll_loss(log_p, labels)
-        if self.label_smoothing:
-            uniform = -log_p.masked_fill(~mask, 0).sum(1) / mask.sum(1)
-            loss = loss.lerp(uniform.mean(), self.label_smoothing)
-        return self.loss_weight * loss
+        if mask is not None:
+            logits = logits.masked_fill(~mask, float('-inf'))
+        return self.loss_weight * F.cross_entropy(logits, labels)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from mmseg_spwc.labels import VOID
 from mmseg_spwc.registry import MODELS
 
+from ..quantities import Maps
 from .base import (
     Loss,
     check_labels,
@@ -134,23 +135,19 @@ class DecomposedDistillationLoss(Loss):
     """
 
     @full_precision
-    def forward(self, features: Sequence[Tensor],
-                old_features: Sequence[Tensor], classifier: nn.Module,
-                old_classifier: nn.Module,
+    def forward(self, features: Maps, old_features: Maps,
+                classifier: nn.Module, old_classifier: nn.Module,
                 class_weight: Tensor | None = None) -> dict[str, Tensor]:
-        new, old = features[-2], old_features[-2].detach()
+        new, old = features.decoder, old_features.decoder.detach()
         old_weight = old_classifier.weight[1:].to(old)
         weight = classifier.weight[1:len(old_weight) + 1]
         return {
             f'loss_{name}': self.loss_weight * sum_of_classes(
                 F.conv2d(new, sign(weight)), F.conv2d(old, sign(old_weight)),
                 class_weight)
-            for name, sign in (('pos', F.relu), ('neg', _negative))
+            for name, sign in (('pos', F.relu),
+                               ('neg', lambda weight: weight.clamp(max=0)))
         }
-
-
-def _negative(weight: Tensor) -> Tensor:
-    return weight.clamp(max=0)
 
 
 @MODELS.register_module()
@@ -214,10 +211,9 @@ class LabelGuidedLoss(Loss):
         self.novel = novel
 
     @full_precision
-    def forward(self, features: Sequence[Tensor],
-                old_features: Sequence[Tensor], given: Tensor,
+    def forward(self, features: Maps, old_features: Maps, given: Tensor,
                 old_weight: Tensor | None = None) -> Tensor:
-        logits, old_logits = features[-1], old_features[-1]
+        logits, old_logits = features.logits, old_features.logits
         check_old_logits(logits, old_logits)
         num_old = old_logits.shape[1]
         labels = shrink(given, logits.shape[2:]).long()
@@ -248,16 +244,13 @@ class HeadDistillationLoss(Loss):
         scale_by_tasks (bool): Multiply by the number of earlier tasks. For
             tasks that share one head (domain-incremental learning), which
             then counts as often as separate heads would. Defaults to False.
-        t_squared (bool): Multiply by :math:`T^2`, which keeps the size of
-            the gradient. Defaults to False, as in LwF.
     """
 
     def __init__(self, temperature: float = 2.0, scale_by_tasks: bool = False,
-                 t_squared: bool = False, **kwargs) -> None:
+                 **kwargs) -> None:
         super().__init__(**kwargs)
         self.temperature = positive_temperature(temperature)
         self.scale_by_tasks = scale_by_tasks
-        self.t_squared = t_squared
 
     @full_precision
     def forward(self, logits: Tensor, old_logits: Tensor,
@@ -274,8 +267,6 @@ class HeadDistillationLoss(Loss):
         factor = self.loss_weight
         if self.scale_by_tasks:
             factor = factor * num_old_tasks
-        if self.t_squared:
-            factor = factor * self.temperature**2
         new = (logits[:, :num_old] / self.temperature).split(sizes, dim=1)
         old = (old_logits.detach() / self.temperature).split(sizes, dim=1)
         return factor * sum(

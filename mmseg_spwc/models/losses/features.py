@@ -146,7 +146,6 @@ class PooledCubeLoss(Loss):
             loss_ckd=self.loss_weight *
             (growth * weighted_mean(channel, *self.channel_factors)))
 
-
     @full_precision
     def _distances(self, new: Tensor, old: Tensor) -> tuple[Tensor, Tensor]:
         """Of a pair of maps, over space and over channels."""

@@ -3,6 +3,11 @@ import torch
 
 from mmseg_spwc.models.losses import AdaptiveLogitLoss, LabelGuidedLoss
 from mmseg_spwc.models.losses import UnbiasedDistillationLoss as Unbiased
+from mmseg_spwc.models.quantities import Maps
+
+
+def both(batch):
+    return Maps([batch.logits]), Maps([batch.old_logits])
 
 
 def brute_force(logits, old_logits, labels, prev, novel):
@@ -27,7 +32,7 @@ def brute_force(logits, old_logits, labels, prev, novel):
 def test_brute_force(batch, assert_same, prev, novel):
     loss = LabelGuidedLoss(prev, novel, loss_weight=3.)
     assert_same(
-        loss([batch.logits], [batch.old_logits], batch.labels),
+        loss(*both(batch), batch.labels),
         3 * brute_force(batch.logits, batch.old_logits, batch.labels, prev,
                         novel), batch.logits)
 
@@ -36,8 +41,8 @@ def pixels(*labels):
     """p = 1/8, 2/8, 5/8 and q = 3/4, 1/4 in every pixel."""
     p, q = torch.tensor([.125, .25, .625]), torch.tensor([.75, .25])
     size = 1, 1, len(labels)
-    return ([p.log().view(1, 3, 1, 1).expand(-1, -1, *size[1:])],
-            [q.log().view(1, 2, 1, 1).expand(-1, -1, *size[1:])],
+    return (Maps([p.log().view(1, 3, 1, 1).expand(-1, -1, *size[1:])]),
+            Maps([q.log().view(1, 2, 1, 1).expand(-1, -1, *size[1:])]),
             torch.tensor(labels).view(size))
 
 
@@ -52,30 +57,30 @@ def test_numbers(labels, prev, novel, expected):
 def test_without_a_new_pixel_it_is_alifes(batch):
     labels = batch.labels.where(batch.labels < batch.num_old, 0)
     torch.testing.assert_close(
-        LabelGuidedLoss(1., 7.)([batch.logits], [batch.old_logits], labels),
+        LabelGuidedLoss(1., 7.)(*both(batch), labels),
         AdaptiveLogitLoss()(batch.logits, batch.old_logits, 0 * labels))
 
 
 def test_on_new_pixels_it_is_never_below_mibs(batch):
     """Which leaves open to which class the background goes."""
     new = torch.full_like(batch.labels, batch.num_old)
-    args = [batch.logits], [batch.old_logits], new
+    args = *both(batch), new
     mib = batch.num_old * Unbiased()(batch.logits, batch.old_logits)
     assert LabelGuidedLoss(1., 1.)(*args) >= mib
     alone = batch.logits.detach().clone()
     alone[:, 0] = alone[:, batch.num_old + 1:] = -1e4  # vanish
     torch.testing.assert_close(
-        LabelGuidedLoss(1., 1.)([alone], *args[1:]),
+        LabelGuidedLoss(1., 1.)(Maps([alone]), *args[1:]),
         batch.num_old * Unbiased()(alone, batch.old_logits))
 
 
 def test_the_gradient_vanishes_where_p_is_the_moved_q():
     maps = [torch.tensor([-50., .25, .75]).clamp(min=1e-9).log().view(
         1, 3, 1, 1).requires_grad_()]
-    old = [torch.tensor([.75, .25]).log().view(1, 2, 1, 1)]
-    loss = LabelGuidedLoss(1., 1.)(maps, old, torch.tensor([[[2]]]))
+    old = Maps([torch.tensor([.75, .25]).log().view(1, 2, 1, 1)])
+    loss = LabelGuidedLoss(1., 1.)(Maps(maps), old, torch.tensor([[[2]]]))
     assert torch.autograd.grad(loss, maps)[0].abs().max() < 1e-6
-    loss = LabelGuidedLoss(1., 1.)(maps, old, torch.tensor([[[0]]]))
+    loss = LabelGuidedLoss(1., 1.)(Maps(maps), old, torch.tensor([[[0]]]))
     assert torch.autograd.grad(loss, maps)[0].abs().max() > .1
 
 

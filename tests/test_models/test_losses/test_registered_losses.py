@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from mmseg_spwc.models import losses
+from mmseg_spwc.models.quantities import Maps
 from mmseg_spwc.registry import MODELS
 
 
@@ -25,8 +26,8 @@ def quantities(dtype):
         return dict(
             logits=draw(2, 6, *shape), old_logits=draw(2, num_old, *shape),
             labels=torch.randint(0, 6, (2, *shape)), num_old=num_old,
-            num_new=2, features=[draw(2, 8, 8, 8), draw(2, 6, 8, 8)],
-            old_features=[draw(2, 8, 8, 8), draw(2, num_old, 8, 8)],
+            num_new=2, features=Maps([draw(2, 8, 8, 8), draw(2, 6, 8, 8)]),
+            old_features=Maps([draw(2, 8, 8, 8), draw(2, num_old, 8, 8)]),
             old_heads=[(0, 2), (2, 2)], num_old_tasks=2)
 
     return pixels(4, 8, 8), pixels(4)
@@ -47,17 +48,16 @@ def test_large_half_precision_numbers_are_widened_first(name, dtype):
         pytest.skip('asks for more than maps and labels')
     if name == 'FeatureMSELoss':
         given = {k: v[0] for k, v in given.items()}
-    wide = {k: [x.float() for x in v] if k.endswith('features')
-            and isinstance(v, list) else v.float()
+    wide = {k: Maps(x.float() for x in v) if isinstance(v, Maps) else v.float()
             if getattr(v, 'dtype', None) == dtype else v
             for k, v in given.items()}
     found = []
     for batch in given, wide:
         batch = dict(batch)
         key = 'logits' if 'logits' in batch else 'features'
-        maps = batch[key] if isinstance(batch[key], list) else [batch[key]]
+        maps = batch[key] if isinstance(batch[key], Maps) else [batch[key]]
         maps = [x.clone().requires_grad_() for x in maps]
-        batch[key] = maps if isinstance(batch[key], list) else maps[0]
+        batch[key] = Maps(maps) if isinstance(batch[key], Maps) else maps[0]
         value = loss(**batch)
         value = sum(value.values()) if isinstance(value, dict) else value
         assert value.dtype == torch.float32 and value.isfinite()

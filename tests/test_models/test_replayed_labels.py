@@ -4,9 +4,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from mmseg_spwc.models.given import is_background, named_channels
 from mmseg_spwc.models.losses import UnbiasedCrossEntropyLoss
+from mmseg_spwc.models.losses.base import is_background
 from mmseg_spwc.models.pseudo_label import EntropyThresholds, pseudo_labels
+from mmseg_spwc.models.segmentor import named_channels
 
 OLD, NEW = 4, 2
 SPANS = [(4, 6), (1, 4), (1, 6)]  # of the step; of step 0; all seen
