@@ -35,7 +35,7 @@ from torch.nn import functional
 
 from mmseg_spwc.config.step import scenario_of, step_config
 from mmseg_spwc.consolidation import QuadraticPenalty, fisher_diagonal
-from mmseg_spwc.datasets.images import load_source
+from mmseg_spwc.datasets.images.source import load_source
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.scenario import stratified_split

@@ -29,7 +29,7 @@ from mmengine.model import revert_sync_batchnorm
 from mmengine.registry import init_default_scope
 
 import mmseg_spwc  # noqa: F401
-from mmseg_spwc.datasets import ContinualSegDataset
+from mmseg_spwc.datasets.continual_seg import ContinualSegDataset
 from mmseg_spwc.datasets.shapes import generate_shapes
 from mmseg_spwc.registry import DATASETS, METRICS, MODELS
 

@@ -4,15 +4,13 @@ A parameter in :math:`[-R, R]` gains as many bits from a task as the task gave
 information about it; the bits it has are kept by later tasks.
 """
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from mmseg_spwc.utils.options import is_whole
-
-NamedTensors = Mapping[str, Tensor] | Iterable[tuple[str, Tensor]]
 
 KINDS = ('bits', 'fisher', 'anchor')  # the tensors of a BitState
 MOST_BITS = torch.iinfo(torch.int8).max
@@ -54,22 +52,20 @@ def check_bits(prior: float, max_bits: int) -> None:
 class BLIP:
     """Bit-level information preserving for linear and convolution layers.
 
-    Give it the weights of the trunk and, under the same prefix, their
-    biases; heads of single tasks are trained as usual. Call :meth:`project_`
-    after every optimiser step (the momentum buffer is left alone) and
-    :meth:`consolidate_` at the end of every task, then evaluate.
+    Give it the weights of the trunk and their biases. Call :meth:`project_`
+    after every optimiser step and :meth:`consolidate_` at the end of every
+    task, then evaluate.
 
     ``prior`` is the per-sample Fisher information before the first task, per
     input. The authors square gradients of a mean over 100 samples, which are
     1e-4 of it, so their 1e-15 is 1e-11 here.
     """
 
-    def __init__(self, named_params: NamedTensors, prior: float = 1e-11,
+    def __init__(self, params: Mapping[str, Tensor], prior: float = 1e-11,
                  max_bits: int = 20) -> None:
         check_bits(prior, max_bits)
         self.max_bits = max_bits
         self.task = 0
-        params = dict(named_params)
         self.states = {}
         for name, param in params.items():
             fan_in, bound = _range(name, params)
@@ -80,9 +76,9 @@ class BLIP:
                 anchor=torch.zeros_like(param).detach())
 
     @torch.no_grad()
-    def initialise_(self, named_params: NamedTensors) -> None:
+    def initialise_(self, params: Mapping[str, Tensor]) -> None:
         """Draw weights from N(0, 1/fan_in) within the range; biases are 0."""
-        for name, param in dict(named_params).items():
+        for name, param in params.items():
             state = self.states[name]
             if param.dim() > 1:
                 param.normal_(0., 1 / math.sqrt(state.fan_in))
@@ -91,9 +87,9 @@ class BLIP:
                 param.zero_()
 
     @torch.no_grad()
-    def project_(self, named_params: NamedTensors) -> None:
+    def project_(self, params: Mapping[str, Tensor]) -> None:
         r"""Clip to :math:`\theta_{prev} \pm R 2^{-n}` and to the range."""
-        for name, param in dict(named_params).items():
+        for name, param in params.items():
             state = self.states[name]
             window = state.bound * torch.exp2(-state.bits.to(param.dtype))
             shift = param - state.anchor
@@ -102,12 +98,12 @@ class BLIP:
             param.clamp_(-edge, edge)
 
     @torch.no_grad()
-    def consolidate_(self, named_params: NamedTensors,
+    def consolidate_(self, params: Mapping[str, Tensor],
                      fisher: Mapping[str, Tensor]) -> None:
         """End a task: allot bits, quantise the parameters in place by the
         task's per-sample Fisher diagonal at sampled labels, update it."""
         t = self.task
-        for name, param in dict(named_params).items():
+        for name, param in params.items():
             state, current = self.states[name], fisher[name]
             gain = information_gain(current, state.fisher, t)
             if not gain.isfinite().all():

@@ -1,9 +1,8 @@
 """What a kind of importance does and when, and what most of them are.
 
 Most are a mean over samples of a statistic of their gradients. The same of
-batch gradients is another quantity, not a rescaling: the square of a batch
-mean is about 1/B of the mean of the samples' squares and correlates poorly
-with it.
+batch gradients is another quantity: the square of a batch mean is about 1/B
+of the mean of the samples' squares and correlates poorly with it.
 """
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -105,10 +104,9 @@ def importance_sum(model: nn.Module, batches: Iterable[Batch],
     """Sum a statistic of the gradient of every sample.
 
     The model, whose samples must not interact, is run in evaluation mode and
-    left as it was found, random states included. ``cotangents`` gives, from
-    outputs and labels (or None), the gradients of one or several objectives
-    at the outputs, which all contribute. The other arguments are those of
-    :func:`~mmseg_spwc.consolidation.fisher_diagonal`.
+    left as it was found. ``cotangents`` gives, from outputs and labels (or
+    None), the gradients of one or several objectives at the outputs, which
+    all contribute. For the others see :func:`fisher_diagonal`.
     """
     total = ImportanceSum()
     with no_side_effects(model):
@@ -147,8 +145,7 @@ def _limited(batches: Iterable[Batch], n_samples: int | None
 @contextmanager
 def no_side_effects(model: nn.Module) -> Iterator[None]:
     """Evaluate ``model`` with gradients enabled, then restore all modes,
-    gradients, buffers, and the random states, which the data pipeline may
-    have advanced."""
+    gradients, buffers and random states."""
     modes = [(module, module.training) for module in model.modules()]
     params = [(p, p.requires_grad, p.grad) for p in model.parameters()]
     buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]

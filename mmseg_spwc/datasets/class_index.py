@@ -30,21 +30,12 @@ TURNED = range(5, 9)  # Exif orientations of images that lie on their side
 
 def load_class_index(infos: list, root: str,
                      cache_dir: str | None = None) -> dict:
-    """Return the label values in every image of a dataset.
+    """Label values in every image of a dataset, by name, as frozen sets.
 
-    Scans all masks once, on the main process only, and keeps the result. What
-    cannot be read, is not a mask or does not fit its image is an error, and
-    so is an image that is listed twice.
-
-    Args:
-        infos (list[dict]): What an mmseg dataset knows of every sample.
-        root (str): Images are named by their path below it, without suffix.
-        cache_dir (str, optional): Where the index is kept. Defaults to
-            ``$MMSEG_SPWC_CACHE`` or ``~/.cache/mmseg_spwc``.
-
-    Returns:
-        dict[str, frozenset[int]]: Label values by image name, in the order
-        of the samples.
+    Images are named by their path below ``root``, without suffix. All masks
+    are scanned once, on the main process only, and the result is kept in
+    ``cache_dir``, ``$MMSEG_SPWC_CACHE`` or ``~/.cache/mmseg_spwc``. What
+    cannot be read, is not a mask or does not fit its image is an error.
     """
     names = [
         Path(os.path.relpath(info['img_path'], root or '.')).with_suffix(

@@ -6,9 +6,11 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
+from mmseg_spwc.memory import Replay, Sample
 from mmseg_spwc.registry import DATASETS, TRANSFORMS
 from mmseg_spwc.scenario import (
     UNLEARNT,
+    ClassificationScenario,
     build_scenario,
     check_task_data,
     choose_images,
@@ -18,8 +20,7 @@ from mmseg_spwc.structures import BatchSamples
 from mmseg_spwc.utils.random_state import seeded
 
 from .batches import PixelOrders, RisingLevels, counter_uniforms
-from .images import SampleSource, is_source, load_source
-from .replayed import replay_facts, replay_of, replayed_samples
+from .images.source import SampleSource, is_source, load_source
 
 
 @DATASETS.register_module()
@@ -39,35 +40,23 @@ class ContinualClsDataset(Dataset):
             permutations need one dataset for each step.
         own (Sequence[dict | None]): The same of each step with data of its
             own, by step. Defaults to none.
-        scenario (dict): See :func:`mmseg_spwc.scenario.build_scenario`.
-        step (int): The step, from 0.
+        scenario, step, cumulative, seed, replay: As of
+            :class:`~mmseg_spwc.datasets.continual_seg.ContinualSegDataset`.
         role (str): ``'train'``: the step's images less the held-out ones;
             ``'heldout'``: the held-out ones of all steps so far; ``'test'``:
             all images of all steps so far. Defaults to ``'train'``.
         heldout (dict, optional): ``ratio`` of every class that is held out
             of the training images, and ``seed`` (the scenario's by default).
             Defaults to none held out.
-        cumulative (bool): Train on all steps so far, as joint training does.
-            Defaults to False.
-        seed (int): Seed of the augmentation. Defaults to 0.
         augment (Sequence[dict]): Batched augmentations of images in memory.
-        replay (dict, optional): Samples of earlier steps that train this one
-            again, see :class:`mmseg_spwc.memory.Replay`. They follow the
-            step's own. Defaults to None.
     """
 
-    def __init__(self,
-                 dataset: dict,
-                 scenario: dict,
-                 step: int,
-                 role: str = 'train',
-                 heldout: dict | None = None,
-                 cumulative: bool = False,
-                 seed: int = 0,
-                 augment: Sequence[dict] = (),
-                 replay: dict | None = None,
+    def __init__(self, dataset: dict, scenario: dict, step: int,
+                 role: str = 'train', heldout: dict | None = None,
+                 cumulative: bool = False, seed: int = 0,
+                 augment: Sequence[dict] = (), replay: dict | None = None,
                  own: Sequence[dict | None] = ()) -> None:
-        self.replay = replay_of(replay, role, cumulative)
+        self.replay = Replay.of(replay, role, cumulative)
         self.scenario = build_scenario(scenario)
         self.sources = self.scenario.sources(
             role, step, cumulative or self.replay is not None)
@@ -176,7 +165,7 @@ class ContinualClsDataset(Dataset):
         places = self.image_ids[self.new:]
         size = self.source.images[places].nbytes if self.whole_batches else \
             self.source.bytes_of(places.tolist())
-        return replay_facts(self.replay, self.memory, self.new, size)
+        return self.replay.facts(self.memory, self.new, size)
 
     def _pixel_orders(self) -> Callable | None:
         if not self.scenario.permute:
@@ -272,3 +261,26 @@ class ContinualClsDataset(Dataset):
         for transform, share in zip(self.augment, shares, strict=True):
             inputs = transform(inputs, share)
         return inputs
+
+
+def replayed_samples(labels: np.ndarray, parts: np.ndarray,
+                     images: Callable[[int], np.ndarray],
+                     scenario: ClassificationScenario, step: int,
+                     replay: Replay) -> list[Sample]:
+    """Images that a step replays, named by step and place.
+
+    The class of an image is its channel, or its domain. ``images`` are those
+    that may train a step.
+    """
+    steps = []
+    for s in range(step):
+        left = [s] if scenario.has_data(s, 'train') else []
+        chosen, _ = select_samples(labels, parts, images(s), scenario, left)
+        units = np.full(len(chosen), s) if scenario.kind == 'domain' else \
+            scenario.channel_table(s)[labels[chosen]]
+        shown = {u: frozenset([u]) for u in np.unique(units).tolist()}
+        steps.append([
+            Sample(f'{s}/{image}', s, shown[unit]) for image, unit in zip(
+                chosen.tolist(), units.tolist(), strict=True)
+        ])
+    return replay.choose(steps)

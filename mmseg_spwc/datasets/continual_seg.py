@@ -9,6 +9,7 @@ from mmengine.dataset import Compose
 from torch.utils.data import Dataset
 
 from mmseg_spwc.errors import naming_files
+from mmseg_spwc.memory import Replay
 from mmseg_spwc.registry import DATASETS
 from mmseg_spwc.scenario import Scenario, build_scenario
 from mmseg_spwc.terminal import warn
@@ -20,11 +21,6 @@ from .labelled_images import (
     insert_label_map,
     known_meta,
     pipeline_of,
-)
-from .replayed import (
-    labelled_channels,
-    replay_facts,
-    replay_of,
     replayed_images,
 )
 
@@ -98,19 +94,13 @@ class ContinualSegDataset(Dataset):
             step's own. Defaults to None.
     """
 
-    def __init__(self,
-                 dataset: dict | None,
-                 scenario: dict,
-                 step: int,
-                 role: str = 'train',
-                 heldout: dict | None = None,
-                 cumulative: bool = False,
-                 seed: int = 0,
-                 cache_dir: str | None = None,
-                 keep_decoded: float = 0.,
+    def __init__(self, dataset: dict | None, scenario: dict, step: int,
+                 role: str = 'train', heldout: dict | None = None,
+                 cumulative: bool = False, seed: int = 0,
+                 cache_dir: str | None = None, keep_decoded: float = 0.,
                  replay: dict | None = None,
                  own: Sequence[dict | None] = ()) -> None:
-        self.replay = replay_of(replay, role, cumulative)
+        self.replay = Replay.of(replay, role, cumulative)
         self.scenario = build_scenario(scenario)
         self.step = step
         self.seed = seed
@@ -175,7 +165,7 @@ class ContinualSegDataset(Dataset):
         infos = [self.get_data_info(i) for i in range(self.new, len(self))]
         size = sum(os.path.getsize(info[key]) for info in infos
                    for key in ('img_path', 'seg_map_path'))
-        return replay_facts(self.replay, self.memory, self.new, size)
+        return self.replay.facts(self.memory, self.new, size)
 
     def _keep_decoded(self, room: float) -> None:
         for part in self.parts:
@@ -236,14 +226,22 @@ class ContinualSegDataset(Dataset):
         return sample
 
 
-def channel_meta(scenario: Scenario, step: int, meta: dict) -> dict:
-    """Meta information with the names and colours of a step's channels.
+def labelled_channels(scenario: Scenario, step: int,
+                      labels: str = 'current',
+                      image_step: int = 0) -> tuple[int, int]:
+    """First of the channels that an image's labels name at a step, and their
+    end; :class:`~mmseg_spwc.memory.Replay` explains ``labels``."""
+    if scenario.kind == 'domain':
+        return 0, scenario.num_channels(step)
+    named = image_step if labels == 'stored' else step
+    alone = labels != 'seen' and scenario.setting != 'sequential'
+    first = scenario.num_channels(named - 1) if alone and named else 1
+    return first, scenario.num_channels(named)
 
-    Args:
-        scenario (Scenario): What is learnt when.
-        step (int): The step.
-        meta (dict): That of the config's dataset, as far as it is known.
-    """
+
+def channel_meta(scenario: Scenario, step: int, meta: dict) -> dict:
+    """Meta information of the config's dataset, as far as it is known, with
+    the names and colours of a step's channels."""
     names = list(meta.get('classes') or ())
     info = dict(meta, classes=scenario.class_names(names, step))
     palette = meta.get('palette')

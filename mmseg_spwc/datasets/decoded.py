@@ -27,16 +27,11 @@ PROBED = 50  # image files whose size is looked up, to say how much is kept
 class DecodedImages:
     """Loads images and masks, and keeps as many as there is room for.
 
-    The memory is a file without a name, which workers of a data loader share
-    with the process that starts them, forked or spawned: what one of them
-    decodes, all have. The system gives memory page by page, as it is
-    written. A copy that is made for anything else keeps nothing.
-
-    Args:
-        count (int): The number of samples.
-        room (float): Gigabytes of pixels that are kept at most.
-        loading (Sequence[Callable]): The transforms that load a sample,
-            always to the same pixels.
+    The memory is a file without a name, of ``room`` gigabytes at most, which
+    workers of a data loader share with the process that starts them, forked
+    or spawned: what one of them decodes, all have. The system gives memory
+    page by page, as it is written. A copy that is made for anything else
+    keeps nothing. ``loading`` are the transforms that load a sample.
     """
 
     def __init__(self, count: int, room: float,

@@ -1,8 +1,11 @@
 """An mmseg dataset, what its masks hold, and which image plays which role."""
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
 
 from mmseg_spwc.errors import WHERE
+from mmseg_spwc.memory import Replay, Sample
 from mmseg_spwc.registry import DATASETS
 from mmseg_spwc.scenario import (
     Scenario,
@@ -20,25 +23,14 @@ NO_DATA = '{} is missing. Put the dataset into {}, ' + WHERE
 
 
 class LabelledImages:
-    """The images of one dataset that has masks.
+    """The images of one dataset of mmseg, or of several in a row.
 
-    Args:
-        config (dict): Config of an mmseg dataset or of a ``ConcatDataset``
-            of them.
-        scenario (Scenario): What is learnt when.
-        source (int, optional): Whose data it is, see
-            :meth:`Scenario.source_of`. Defaults to the config's.
-        cache_dir (str, optional): See :func:`load_class_index`.
-
-    Attributes:
-        dataset: The built dataset.
-        labels (LabelMap): What its label values mean.
-        index (dict): Label values of every image, by name, without void.
+    ``source`` is the step whose own data they are, if they are one's. The
+    ``index`` has the label values of every image, by name, without void;
+    ``labels`` say what they mean.
     """
 
-    def __init__(self,
-                 config: dict,
-                 scenario: Scenario,
+    def __init__(self, config: dict, scenario: Scenario,
                  source: int | None = None,
                  cache_dir: str | None = None) -> None:
         self.config, self.scenario, self.source = config, scenario, source
@@ -120,13 +112,8 @@ class LabelledImages:
 
 
 def build_source(config: dict):
-    """Build the dataset that a step is cut out of.
-
-    Raises:
-        FileNotFoundError: If files are missing; says which, and where they
-            are looked for.
-        ValueError: If it is empty.
-    """
+    """Build the dataset that a step is cut out of, or say what is missing
+    and where it was looked for."""
     try:
         return DATASETS.build(config)
     except (AssertionError, FileNotFoundError) as error:
@@ -143,6 +130,31 @@ def build_source(config: dict):
         if 'at least one array' not in str(error):  # MMEngine's, if empty
             raise
         raise ValueError(NO_IMAGE.format(config.get('type'))) from error
+
+
+def replayed_images(sources: Iterable[LabelledImages],
+                    scenario: Scenario, step: int,
+                    heldout: Mapping | None, replay: Replay) -> list[Sample]:
+    """Images that a step replays, of the datasets that are left.
+
+    The classes of an image are the channels that the labels of its own step
+    name, or its domain.
+    """
+    steps: list = [[] for _ in range(step + 1)]
+    for images in sources:
+        held = images.held_out(heldout)
+        for s in range(step + 1):
+            if scenario.source_of(s) != images.source:
+                continue
+            table = np.array(images.table(s, 'train'))
+            steps[s] = [
+                Sample(images.prefix + name, s, frozenset([s])
+                       if scenario.kind == 'domain' else
+                       frozenset(table[sorted(images.index[name])].tolist())
+                       - {0, 255})
+                for name in images.trained(s, held)
+            ]
+    return replay.choose(steps[:step], [sample.name for sample in steps[step]])
 
 
 def known_meta(config: Mapping | None) -> dict:

@@ -59,9 +59,9 @@ class ShapesDataset(BaseSegDataset):
     """Textured shapes on clutter: background and ten classes.
 
     Args:
-        generate (dict, optional): Arguments of :func:`generate_shapes` except
-            ``root``, which is ``data_root``. The main process generates the
-            data if they are missing, and every process waits for it, so
+        generate (dict, optional): ``num_train`` and ``num_val`` images of
+            ``size`` pixels by ``seed`` are written to ``data_root`` if they
+            are missing, by the main process; every process waits for it, so
             every process must build the dataset. Defaults to None: the data
             must be there.
         **kwargs: Arguments of ``BaseSegDataset``. Prefixes and suffixes
@@ -93,31 +93,14 @@ class ShapesDataset(BaseSegDataset):
         from_first_rank(generate_shapes, data_root, **arguments)
 
 
-def generate_shapes(root: str | Path,
-                    num_train: int = 1200,
-                    num_val: int = 300,
-                    size: int = 96,
+def generate_shapes(root: str | Path, num_train: int = 1200,
+                    num_val: int = 300, size: int = 96,
                     seed: int = 0) -> Path:
     """Write the shapes dataset, or find it already written.
 
     The folder appears complete or not at all: it is built beside ``root`` and
     renamed. ``root/shapes.json`` keeps the parameters and a digest of every
     file. Each image depends on ``seed``, its split and its number only.
-
-    Args:
-        root (str | Path): Folder to create.
-        num_train (int): Number of training images.
-        num_val (int): Number of validation images.
-        size (int): Height and width of the images in pixels.
-        seed (int): Seed of the whole dataset.
-
-    Returns:
-        Path: ``root``.
-
-    Raises:
-        ValueError: A parameter is out of range.
-        FileExistsError: ``root`` holds something else, or this dataset with
-            other parameters.
     """
     parameters = dict(
         num_train=num_train, num_val=num_val, size=size, seed=seed)

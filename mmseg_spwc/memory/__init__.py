@@ -1,6 +1,5 @@
 """What is remembered of earlier steps, and how it is mixed in."""
-from .drawing import drawing_probabilities
-from .mixing import epoch_order, epoch_size, replayed_in
+from .mixing import drawing_probabilities, epoch_order, epoch_size, replayed_in
 from .policies import POLICIES, Sample, remember
 from .replay import LABELS, Replay
 

@@ -1,10 +1,14 @@
-"""In which order an epoch sees the samples of its step and the memory.
+"""In which order an epoch sees the samples of its step and the memory, and
+how likely a remembered sample is drawn.
 
 Samples of the step have the indices 0 to ``new - 1``, those of the memory
 follow. Without a share every one of both is seen once. With a share every
 batch of the ``batch`` samples of all processes has that share from the
 memory, and an epoch is one pass over the samples of the step.
 """
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+
 import numpy as np
 
 
@@ -58,3 +62,20 @@ def _replayed(kept: int, count: int, rng: np.random.Generator,
         return rng.choice(kept, count, p=probabilities)
     rounds = [rng.permutation(kept) for _ in range(-(-count // max(kept, 1)))]
     return np.concatenate([np.zeros(0, np.int64), *rounds])[:count]
+
+
+def drawing_probabilities(units: Sequence[Collection[int]],
+                          v: Mapping[int, float]) -> np.ndarray:
+    r"""Probability of every sample (samples,), if units are drawn by weights.
+
+    A unit (a class or a step) is drawn with probability :math:`\pi_c = v_c /
+    \sum v`, then one of its :math:`n_c` samples: :math:`P_i = \sum_{c \in i}
+    \pi_c / n_c`. Units that no sample shows are left out; if nothing has a
+    weight, all samples are alike.
+    """
+    counts = Counter(c for shown in units for c in shown)
+    total = sum(v[c] for c in counts)
+    if total <= 0:
+        return np.full(len(units), 1 / max(len(units), 1))
+    share = {c: v[c] / total / n for c, n in counts.items()}
+    return np.array([sum(share[c] for c in shown) for shown in units])

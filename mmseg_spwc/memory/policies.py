@@ -12,16 +12,10 @@ import numpy as np
 
 
 class Sample(NamedTuple):
-    """A sample as a policy sees it.
-
-    Attributes:
-        name: What it is known by; one of a name is kept only.
-        step: The step that it trained.
-        classes: What its labels of that step show, the background left out.
-    """
-    name: str
-    step: int
-    classes: frozenset[int]
+    """A sample as a policy sees it."""
+    name: str  # one of a name is kept only
+    step: int  # that it trained
+    classes: frozenset[int]  # that its labels show, without the background
 
 
 Steps = Sequence[Iterable[Sample]]
@@ -29,17 +23,9 @@ Steps = Sequence[Iterable[Sample]]
 
 def remember(steps: Steps, size: int, policy: str,
              seed: int = 0) -> list[Sample]:
-    """Choose the memory that is left after some steps.
+    """The memory after some steps, oldest first: at most ``size`` samples.
 
-    Args:
-        steps: The samples of every step so far, oldest first, in any order.
-        size: The most samples that are kept, over all steps.
-        policy: A key of :data:`POLICIES`.
-        seed: Another seed keeps others.
-
-    Returns:
-        list[Sample]: By step, then by name; fewer than ``size`` if there are
-        no more.
+    They are sorted by step, then by name.
     """
     shuffled = []
     for step, samples in enumerate(steps):

@@ -1,6 +1,6 @@
 """The option ``replay`` of a step's training data."""
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mmseg_spwc.utils.options import check_options, is_number, is_positive
@@ -55,8 +55,16 @@ class Replay:
                 'share, a number between 0 and 1.')
 
     @classmethod
-    def of(cls, options: Mapping) -> 'Replay':
-        """Build it from the options of a config."""
+    def of(cls, options: Mapping | None, role: str = 'train',
+           cumulative: bool = False) -> 'Replay | None':
+        """Build it from the option of a step's dataset."""
+        if options is None:
+            return None
+        if role != 'train' or cumulative:
+            raise ValueError('replay is for the training images of one step: '
+                             'leave it out where all steps are trained '
+                             'together (cumulative) and where nothing is '
+                             'trained.')
         unknown = sorted(set(options) - set(cls.__dataclass_fields__))
         if unknown or 'size' not in options:
             wrong = f'has no option {unknown[0]!r}' if unknown else \
@@ -75,14 +83,19 @@ class Replay:
 
     def choose(self, steps: Steps,
                trained: Collection[str] = ()) -> list[Sample]:
-        """Return what is replayed.
-
-        Args:
-            steps: The samples of every step before.
-            trained: Names of the samples of the step itself.
-        """
+        """Return what is replayed of all steps before, beside the samples
+        that train the step itself."""
         kept = remember(steps, self.size, self.policy, self.seed)
         return [s for s in kept if self.duplicates or s.name not in trained]
+
+    def facts(self, memory: Sequence[Sample], new: int,
+              size: int | None) -> dict:
+        """What the record tells of a step's memory, of ``size`` bytes."""
+        return dict(
+            images=len(memory), share=len(memory) / (len(memory) + new),
+            bytes=size, policy=self.policy, labels=self.labels,
+            names=[sample.name for sample in memory],
+            steps=[sample.step for sample in memory])
 
     def shortages(self, kept: Iterable[Sample],
                   classes: Iterable[int]) -> list[str]:

@@ -57,27 +57,15 @@ class FeatureMemory:
 
     def add(self, label: int, features: Tensor) -> None:
         """Remember a new class by draws, with replacement, of (M, D)."""
-        if label in self.features:
-            raise ValueError(f'the memory already holds class {label}')
-        if features.dim() != 2 or len(features) == 0:
-            raise ValueError(
-                f'expected at least one feature (M, D) of class {label}, got '
-                f'{tuple(features.shape)}')
         drawn = torch.randint(len(features), (self.size,))
         self.features[label] = features[drawn.to(features.device)].detach()
 
     def stacked(self) -> Tensor:
         """All features, (K, size, D), in the order of :attr:`classes`."""
-        if not self.features:
-            raise ValueError('the memory is empty')
         return torch.stack([self.features[c] for c in self.classes])
 
     def replace(self, features: Tensor) -> None:
         """Take (K, size, D), such as rotated :meth:`stacked`, instead."""
-        if features.shape != self.stacked().shape:
-            raise ValueError(
-                f'expected features {tuple(self.stacked().shape)}, got '
-                f'{tuple(features.shape)}')
         self.features = dict(zip(self.classes, features.detach(), strict=True))
 
     def labelled(self) -> tuple[Tensor, Tensor]:
@@ -86,10 +74,9 @@ class FeatureMemory:
         labels = torch.tensor(self.classes).to(features.device)
         return features.flatten(0, 1), labels.repeat_interleave(self.size)
 
-    def to(self, device: torch.device) -> 'FeatureMemory':
+    def to(self, device: torch.device) -> None:
         """Move the features."""
         self.features = {c: f.to(device) for c, f in self.features.items()}
-        return self
 
     def state_dict(self) -> dict[str, Tensor]:
         """Plain tensors on the CPU, safe to load with weights_only."""
@@ -103,10 +90,9 @@ class FeatureMemory:
     def from_state_dict(cls, state: Mapping[str, Tensor]) -> 'FeatureMemory':
         """Rebuild a memory from :meth:`state_dict`."""
         memory = cls(int(state['size']))
-        if 'features' in state:
-            memory.features = dict(
-                zip(state['classes'].tolist(), state['features'],
-                    strict=True))
+        memory.features = dict(zip(
+            state['classes'].tolist(), state.get('features', ()),
+            strict=True))
         return memory
 
 
@@ -124,15 +110,12 @@ def cayley(skew: Tensor) -> Tensor:
 class CayleyRotations(nn.Module):
     """One learnt rotation of D-dimensional features for every class.
 
-    A rotation has D (D - 1) / 2 parameters, the part of its skew matrix
-    above the diagonal. All start as the identity.
+    Its parameters are the part of a skew matrix above the diagonal; all
+    start as the identity.
     """
 
     def __init__(self, num_classes: int, dim: int) -> None:
         super().__init__()
-        if num_classes < 1 or dim < 1:
-            raise ValueError('expected at least one class and one dimension, '
-                             f'got {num_classes} and {dim}')
         self.dim = dim
         self.upper = nn.Parameter(
             torch.zeros(num_classes, dim * (dim - 1) // 2))
@@ -150,19 +133,15 @@ class CayleyRotations(nn.Module):
         return features @ self.matrices().mT
 
 
-def likeness(maps: Tensor, memory: Tensor, sharpness: float = 10.) -> Tensor:
-    r"""How much each position shows the class, a softmax over positions.
+def likeness(maps: Tensor, memory: Tensor) -> Tensor:
+    r"""How much each position (B, h, w) shows a class: :math:`w_p =
+    \operatorname{softmax}_p (10 \sum_n \max(0, \cos(m_n, f_p)))`.
 
-    .. math::
-        w_p = \operatorname{softmax}_p \Big( 10 \sum_n
-        \max(0, \cos(m_n, f_p)) \Big)
-
-    From centred decoder maps (B, D, h, w) and the class's centred features
-    (N, D) follow weights (B, h, w) that add up to 1 in every image.
+    Of centred decoder maps (B, D, h, w) and centred features (N, D).
     """
     cosines = torch.einsum('nd,bdhw->bnhw', functional.normalize(memory),
                            functional.normalize(maps))
-    scores = sharpness * cosines.relu().sum(dim=1)  # (B, h, w)
+    scores = 10 * cosines.relu().sum(dim=1)  # (B, h, w)
     return scores.flatten(1).softmax(dim=1).view_as(scores)
 
 

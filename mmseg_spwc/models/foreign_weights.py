@@ -49,8 +49,10 @@ def load_backbone_weights(backbone: nn.Module, state: Mapping,
     Every parameter and every running statistic of the backbone must be
     provided in the right shape; only ``num_batches_tracked`` may be absent.
     """
-    given = _without_counters(convert_state_dict(state, backbone))
-    wanted = _without_counters(backbone.state_dict())
+    given, wanted = (
+        {key: value for key, value in weights.items()
+         if not key.endswith('num_batches_tracked')} for weights in
+        (convert_state_dict(state, backbone), backbone.state_dict()))
     faults = {
         'missing': [k for k in wanted if k not in given],
         'unexpected': [k for k in given if k not in wanted],
@@ -78,11 +80,6 @@ def _fault_message(faults: dict, backbone: nn.Module, source: str) -> str:
     return '\n'.join(lines)
 
 
-def _without_counters(state: Mapping) -> dict:
-    return {key: value for key, value in state.items()
-            if not key.endswith('num_batches_tracked')}
-
-
 def _unwrap(state: Mapping) -> dict:
     """Take a state dict out of a checkpoint, a DDP wrapper, a segmentor."""
     if not isinstance(state, Mapping):
@@ -101,11 +98,6 @@ def _under(prefix: str, state: Mapping) -> dict:
 
 def _without(prefix: str, state: Mapping) -> dict:
     return {k: v for k, v in state.items() if not k.startswith(prefix)}
-
-
-def _convert_resnet(state: dict, backbone: ResNet) -> dict:
-    """torchvision's names are mmseg's; only the classifier is in excess."""
-    return _without('fc.', state)
 
 
 def _convert_iabn_resnet(state: dict, backbone: ResNet) -> dict:
@@ -171,5 +163,7 @@ FORMATS = (
            _convert_iabn_resnet),
     Format('torchvision MobileNetV2', 'features.0.0.weight', MobileNetV2,
            _convert_mobilenet_v2),
-    Format('torchvision ResNet', 'fc.weight', ResNet, _convert_resnet),
+    # its names are mmseg's; only the classifier is in excess
+    Format('torchvision ResNet', 'fc.weight', ResNet,
+           lambda state, backbone: _without('fc.', state)),
 )

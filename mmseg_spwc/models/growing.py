@@ -17,10 +17,10 @@ from mmseg_spwc.errors import CheckpointError
 
 # what one growing layer keeps for each step
 _PART = re.compile(r'(.+)\.(?:convs|linears)\.(\d+)\.(weight|bias)')
-# where MMPretrain's heads keep their last layer: LinearClsHead,
-# StackedLinearClsHead, VisionTransformerClsHead
 OTHER_HEADS = ('Choose a head such as DeepLabV3CSSHead, ASPPHead, FCNHead or '
                'SegformerHead.')
+# where MMPretrain's heads keep their last layer: LinearClsHead,
+# StackedLinearClsHead, VisionTransformerClsHead
 PLACES = ('fc', 'fc.fc', 'layers.head')
 
 
@@ -57,8 +57,7 @@ class GrowingClassifier(_Growing):
     Args:
         in_channels (int): Channels of the features.
         channels (Sequence[int]): Channels added by each step.
-        ahead (Sequence[int]): Channels that later steps will add, and that
-            are there already.
+        ahead (Sequence[int]): Those that later steps will add.
         extra (bool): Whether there is a row beside them that is carried on
             and is no class: losses may train it, and new classes start from
             it. Defaults to False.
@@ -75,13 +74,9 @@ class GrowingClassifier(_Growing):
                 'extra')
     layers = 'convs'
 
-    def __init__(self,
-                 in_channels: int,
-                 channels: Sequence[int],
-                 ahead: Sequence[int] = (),
-                 extra: bool = False,
-                 zero_background: bool = False,
-                 unknown: bool = False,
+    def __init__(self, in_channels: int, channels: Sequence[int],
+                 ahead: Sequence[int] = (), extra: bool = False,
+                 zero_background: bool = False, unknown: bool = False,
                  hidden: bool = False) -> None:
         super().__init__(channels)
         self.in_channels = in_channels
@@ -91,10 +86,8 @@ class GrowingClassifier(_Growing):
         self.convs = nn.ModuleList(
             self._rows(added) for added in (*self.channels, *ahead) if added)
         self.extra = self._rows(1) if extra or unknown else None
-        if zero_background:
-            with torch.no_grad():
-                for part in self._channel(0):
-                    part.zero_()
+        for part in self._channel(0) if zero_background else ():
+            part.detach().zero_()
 
     def _rows(self, number: int) -> nn.Module:
         rows, width = nn.Conv2d(self.in_channels, number, 1), self.in_channels
@@ -282,9 +275,8 @@ def grow_head(head: nn.Module, channels: Sequence[int],
         raise TypeError(
             f'{type(head).__name__} has no conv_seg that could grow: it does '
             f'not classify pixels by a 1x1 convolution. {OTHER_HEADS}')
-    device = next(old.parameters()).device
     head.conv_seg = GrowingClassifier(
-        old.in_channels, channels, **options).to(device)
+        old.in_channels, channels, **options).to(old.weight.device)
     head.num_classes = head.out_channels = head.conv_seg.out_channels
     return head.conv_seg
 
@@ -347,16 +339,11 @@ def joined_state(state: Mapping,
 
 def grown_state(state: Mapping, network: nn.Module,
                 order: Sequence[int | None], where: str) -> dict:
-    """Deal the rows of plain classifiers out to the layers of growing ones.
+    """Deal the rows of plain classifiers, of the file ``where``, out to the
+    layers of growing ones: the reverse of :func:`joined_state`.
 
-    The reverse of :func:`joined_state`.
-
-    Args:
-        state (Mapping): Weights with plain classifiers.
-        network (nn.Module): A plain network with growing ones.
-        order (Sequence[int | None]): The row of every channel. None gives a
-            channel the mean of all rows: its logit is never the largest.
-        where (str): The file, for messages.
+    ``order`` has the row of every channel. None gives a channel the mean of
+    all rows: its logit is never the largest.
     """
     state = dict(state)
     for name, layer in network.named_modules():

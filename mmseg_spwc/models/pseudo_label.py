@@ -31,18 +31,14 @@ def pseudo_labels(old_logits: Tensor, labels: Tensor, num_old: int,
     """Label the background, (B, H, W) below ``num_old``, by old logits.
 
     A prediction counts where its entropy is below its class's threshold
-    (C_cur,), or where its probability exceeds the confidence; give one of
-    both. ``classes`` are the old model's, if they are known; of replayed
-    images some old labels are, see :mod:`mmseg_spwc.models.given`.
+    (C_cur,), or where its probability exceeds the confidence. ``classes``
+    are the old model's, if they are known; ``named`` is for replayed images.
 
     Returned are new labels (B, H, W), ``VOID`` where the old model is not
     sure, and the accepted share of each image's background (B,); without
     any, 1, or 0 as published.
     """
-    _check_compat(compat)
     _check_pixels(old_logits, labels, num_old)
-    if (thresholds is None) == (confidence is None):
-        raise ValueError('give either thresholds or confidence')
     if classes is None:
         classes = predicted(old_logits)  # (B, H, W)
     if confidence is not None:
@@ -92,14 +88,14 @@ class PseudoLabeller:
     def __init__(self, confidence: float | None = None, portion: float = 0.5,
                  floor: float = 0.001, adaptive: bool = True,
                  compat: str | None = None, score: str = 'softmax') -> None:
-        shares = dict(portion=portion)
-        if confidence is not None:
-            shares['confidence'] = confidence
-        for name, share in shares.items():
-            if not is_number(share) or not 0 <= share <= 1:
+        for name, share in (('portion', portion), ('confidence', confidence)):
+            if share is not None and (
+                    not is_number(share) or not 0 <= share <= 1):
                 raise ValueError(f'pseudo_label.{name} is {share!r}: give a '
                                  'number from 0 to 1.')
-        _check_compat(compat)
+        if compat not in _QUANTILES:
+            raise ValueError(
+                f"compat must be None or 'plop', got {compat!r}")
         if score not in ('softmax', 'sigmoid') or (
                 score == 'sigmoid' and confidence is None):
             raise ValueError(
@@ -116,15 +112,6 @@ class PseudoLabeller:
     @property
     def needs_thresholds(self) -> bool:
         return self.confidence is None and self.thresholds is None
-
-    def histogram(self, num_classes: int,
-                  device: torch.device) -> 'EntropyThresholds':
-        """Return the empty histogram that thresholds are read from."""
-        return EntropyThresholds(
-            num_classes, compat=self.compat, device=device)
-
-    def set_thresholds(self, entropies: 'EntropyThresholds') -> None:
-        self.thresholds = entropies.thresholds(self.floor, self.portion)
 
     def __call__(self, old: OldPass, labels: Tensor, num_old: int,
                  named: Tensor | None = None) -> tuple:
@@ -148,18 +135,12 @@ class EntropyThresholds:
 
     One pass over the training images fills ``histogram``, which counts the
     pixels by predicted class and entropy; several processes sum theirs
-    before reading thresholds::
-
-        entropies = EntropyThresholds(num_classes)
-        for images, labels in loader:
-            entropies.update(old_model(images), labels, num_old)
-        thresholds = entropies.thresholds()
+    before reading thresholds.
     """
 
     def __init__(self, num_classes: int, bins: int = 100,
                  compat: str | None = None,
                  device: torch.device | str | None = None) -> None:
-        _check_compat(compat)
         self.compat = compat
         self.histogram = torch.zeros(
             num_classes, bins, dtype=torch.long, device=device)
@@ -185,8 +166,6 @@ class EntropyThresholds:
 
         ``floor`` is the least, and that of a class never predicted.
         """
-        if not 0 <= portion <= 1:
-            raise ValueError(f'portion must lie in [0, 1], got {portion}')
         quantile = _QUANTILES[self.compat](self.histogram, portion)
         seen = self.histogram.sum(dim=1) > 0
         return quantile.where(seen, floor).clamp(min=floor)
@@ -244,11 +223,6 @@ def plop_quantile(histogram: Tensor, portion: float) -> Tensor:
 
 
 _QUANTILES = {None: histogram_quantile, 'plop': plop_quantile}
-
-
-def _check_compat(compat: str | None) -> None:
-    if compat not in _QUANTILES:
-        raise ValueError(f"compat must be None or 'plop', got {compat!r}")
 
 
 def _check_pixels(old_logits: Tensor, labels: Tensor, num_old: int) -> None:

@@ -31,11 +31,6 @@ from .rc_layers import Doubled, DoubledConv, FusedNorm, double, fold
 Group = tuple[list[str], str]  # names of convolutions, name of their norm
 
 
-def is_branched(module: nn.Module) -> bool:
-    """Whether any part of a network is doubled."""
-    return any(isinstance(m, FusedNorm) for m in module.modules())
-
-
 def add_branches(module: nn.Module,
                  match: str | Callable[[str], bool] | None = None,
                  frozen: bool = True, init: str = 'merged',

@@ -16,7 +16,6 @@ from .rc import (
     add_branches,
     check_init,
     export_branches,
-    is_branched,
     merge_branches,
 )
 from .recompute import called_frugally
@@ -32,18 +31,13 @@ class Student:
     the channels of every step (``grow``), initialises the last ones
     (``initialise_new``), tells by the keys of ``state_dict`` which layer of a
     classifier they are of (``rows``), gives the labels of what
-    ``forward(mode='tensor')`` returns
-    (``active_labels``, ``NOT_COUNTED`` left out), and computes, in ``loss``,
-    the :mod:`~mmseg_spwc.models.quantities` of a batch. A loss names those it
-    needs as the arguments of its ``forward``, as a test names its fixtures::
+    ``forward(mode='tensor')`` returns (``active_labels``), and computes, in
+    ``loss``, the :mod:`~mmseg_spwc.models.quantities` of a batch. A loss names
+    those it needs as the arguments of its ``forward``.
 
-        class UnbiasedDistillationLoss(nn.Module):
-            def forward(self, logits, old_logits): ...
-
-    The teacher is the model of the step before; there is none, and no forward
-    pass of it, unless a loss asks for it. It is a plain attribute: outside
-    ``state_dict`` and the optimiser, always in eval mode, and moved together
-    with the student.
+    The teacher is the model of the step before; there is none unless a loss
+    asks for it. It is a plain attribute: outside ``state_dict`` and the
+    optimiser, always in eval mode, and moved together with the student.
 
     Args:
         channels (Sequence[int]): Output channels of each step so far.
@@ -85,7 +79,10 @@ class Student:
         super().__init__(*args, **kwargs)
         self.rc = rc
         self.channels = tuple(channels)
-        self.ahead = _counts(allocate)
+        if isinstance(allocate, str):
+            raise ValueError(f"model.allocate is {allocate!r}: write 'all', "
+                             'into a stage of the method.')
+        self.ahead = tuple(allocate or ())
         self.of_classifier = dict(classifier or {})
         self.num_new = self.channels[-1]
         self.num_old = sum(self.channels[:-1])
@@ -95,12 +92,9 @@ class Student:
             for name, config in losses.items() if config is not None
         })
         # by the plain network's names: branches come and go
-        norms = None if frozen_norm is None else regular_expression(
-            frozen_norm, 'frozen_norm')
-        self.frozen_norms = [
-            name for name, module in self.named_modules()
-            if norms and isinstance(module, _BatchNorm)
-            and norms.search(name)
+        self.frozen_norms = [] if frozen_norm is None else [
+            name for name, part in self._found(frozen_norm, 'frozen_norm')
+            if isinstance(part, _BatchNorm)
         ]
         for name in self.frozen_norms:
             self.get_submodule(name).requires_grad_(False)
@@ -114,7 +108,12 @@ class Student:
         if frozen is not None:
             self._freeze(self._chosen(frozen, 'frozen'), 'frozen')
         if recompute is not None:
-            self._recompute(recompute)
+            parts = self._found(recompute, 'recompute')
+            if not parts:
+                raise ValueError(f'recompute={recompute!r} matches no part of '
+                                 'the network.')
+            for _, part in parts:
+                recompute_part(part)
 
     def _chosen(self, text: str, option: str) -> Callable:
         """Tell by a name whether an option means a parameter or module."""
@@ -148,15 +147,11 @@ class Student:
         sizes = [added for added in self.channels if added]
         return sum(sizes[:int(self.rows.search(key)[1])])
 
-    def _recompute(self, pattern: str) -> None:
-        found = regular_expression(pattern, 'recompute')
-        parts = [part for name, part in self.named_modules()
-                 if found.search(name)]
-        if not parts:
-            raise ValueError(f'recompute={pattern!r} matches no part of the '
-                             'network.')
-        for part in parts:
-            recompute_part(part)
+    def _found(self, pattern: str, option: str) -> list:
+        """Names and modules that an option's regular expression finds."""
+        found = regular_expression(pattern, option)
+        return [(name, part) for name, part in self.named_modules()
+                if found.search(name)]
 
     def train(self, mode: bool = True) -> 'Student':
         """Set the mode, but never for what is frozen."""
@@ -176,9 +171,7 @@ class Student:
 
     def carried_branches(self) -> dict | None:
         """The trained branches, if the next step shall go on with them."""
-        if self.carries and is_branched(self):
-            return export_branches(self)
-        return None
+        return export_branches(self) or None if self.carries else None
 
     @property
     def carries(self) -> bool:
@@ -235,13 +228,6 @@ class Student:
             values.update(value if isinstance(value, dict) else
                           {f'loss_{name}': value})
         return values
-
-
-def _counts(allocate: Sequence[int] | None) -> tuple:
-    if isinstance(allocate, str):
-        raise ValueError(f'model.allocate is {allocate!r}: write \'all\', '
-                         'into a stage of the method.')
-    return tuple(allocate or ())
 
 
 @functools.cache

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from mmengine.config import Config
 from mmengine.runner import Runner, ValLoop
 
-from mmseg_spwc.datasets.images import is_source
+from mmseg_spwc.datasets.images.source import is_source
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.memory import Replay, Sample
 from mmseg_spwc.scenario import Scenario

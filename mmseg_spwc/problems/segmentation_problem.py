@@ -15,10 +15,11 @@ from mmseg_spwc.datasets.labelled_images import (
     LabelledImages,
     insert_label_map,
     pipeline_of,
+    replayed_images,
 )
-from mmseg_spwc.datasets.replayed import replay_of, replayed_images
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.evaluation.iou import group_means, step_means
+from mmseg_spwc.memory import Replay
 from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.terminal import warn
 
@@ -103,7 +104,7 @@ class Segmentation(Problem):
                 counts[step][role] = sum(map(len, chosen.values()))
                 if role == 'train':
                     _warn_of_absent(chosen, scenario, step)
-                replay = replay_of(dataset.get('replay'), role, joint)
+                replay = Replay.of(dataset.get('replay'), role, joint)
                 if replay is not None:
                     images = list(_images(found, dataset, scenario, step,
                                           role, True))

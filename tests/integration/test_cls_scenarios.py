@@ -15,7 +15,7 @@ from mmengine.registry import init_default_scope
 from PIL import Image
 
 from mmseg_spwc.consolidation import StepStore
-from mmseg_spwc.datasets.images import DigitImages
+from mmseg_spwc.datasets.images.idx import DigitImages
 from mmseg_spwc.engine import ContinualRunner, step_config
 from mmseg_spwc.problems import problem_of
 from mmseg_spwc.registry import DATASETS

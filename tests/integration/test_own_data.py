@@ -9,7 +9,7 @@ from digit_runs import digits
 from PIL import Image
 
 from mmseg_spwc.config.step import scenario_of, step_config
-from mmseg_spwc.datasets import ContinualSegDataset
+from mmseg_spwc.datasets.continual_seg import ContinualSegDataset
 from mmseg_spwc.datasets.shapes import ShapesDataset
 from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.problems import (

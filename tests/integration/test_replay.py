@@ -11,8 +11,10 @@ from mmengine.config import Config
 from mmengine.hooks import Hook
 
 from mmseg_spwc.config.step import scenario_of
-from mmseg_spwc.datasets.labelled_images import LabelledImages
-from mmseg_spwc.datasets.replayed import replayed_images
+from mmseg_spwc.datasets.labelled_images import (
+    LabelledImages,
+    replayed_images,
+)
 from mmseg_spwc.engine import ContinualRunner, step_config
 from mmseg_spwc.errors import Preempted
 from mmseg_spwc.memory import Replay

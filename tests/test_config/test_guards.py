@@ -11,7 +11,7 @@ import torch
 from mmengine.config import Config
 
 from mmseg_spwc.config.guards import GUARDS, add_guards
-from mmseg_spwc.datasets import steady_worker_init
+from mmseg_spwc.datasets.loading import steady_worker_init
 
 
 def guarded(**changes):
@@ -91,7 +91,7 @@ def test_workers_survive_the_first_sigterm_only():
 FAILS_WITH_A_WORKER = '''
 import functools, sys
 from torch.utils.data import DataLoader
-from mmseg_spwc.datasets import steady_worker_init
+from mmseg_spwc.datasets.loading import steady_worker_init
 batches = iter(DataLoader(range(9), num_workers=1, worker_init_fn=(
     functools.partial(steady_worker_init, num_workers=1, seed=5))))
 next(batches)

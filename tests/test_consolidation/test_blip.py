@@ -13,8 +13,8 @@ from mmseg_spwc.consolidation.blip import information_gain, quantise
 def make(seed=0, **kwargs):
     torch.manual_seed(seed)
     model = nn.Sequential(nn.Linear(9, 4), nn.ReLU(), nn.Linear(4, 2))
-    blip = BLIP(model.named_parameters(), **kwargs)
-    blip.initialise_(model.named_parameters())
+    blip = BLIP(dict(model.named_parameters()), **kwargs)
+    blip.initialise_(dict(model.named_parameters()))
     return model, blip, dict(model.named_parameters())
 
 
@@ -26,7 +26,7 @@ def random_fisher(params, scale):
 
 def test_ranges_and_prior():
     conv = nn.Conv2d(3, 5, 4)
-    blip = BLIP(conv.named_parameters(), prior=1e-3)
+    blip = BLIP(dict(conv.named_parameters()), prior=1e-3)
     weight, bias = blip.states['weight'], blip.states['bias']
     assert weight.bound == pytest.approx(6 / math.sqrt(48))
     assert bias.bound == 1
@@ -53,12 +53,12 @@ def test_bits_by_the_formula(fisher, running, task, start):
     if abs(gain - round(gain)) < 1e-6:
         return  # the ceiling of such a number hangs on its last digit
     layer = nn.Linear(1, 1, bias=False).double()
-    blip = BLIP(layer.named_parameters())
+    blip = BLIP(dict(layer.named_parameters()))
     state = blip.states['weight']
     blip.task = task
     state.fisher.fill_(running)
     state.bits.fill_(start)
-    blip.consolidate_(layer.named_parameters(),
+    blip.consolidate_(dict(layer.named_parameters()),
                       {'weight': torch.full((1, 1), fisher).double()})
     expected = min(20, start + max(0, math.ceil(gain)))
     assert state.bits.item() == expected
@@ -156,11 +156,11 @@ def test_state_dict_round_trip():
 
 def test_bad_input():
     with pytest.raises(ValueError, match='linear or convolution'):
-        BLIP(nn.BatchNorm2d(3).named_parameters())
+        BLIP(dict(nn.BatchNorm2d(3).named_parameters()))
     with pytest.raises(ValueError, match='linear or convolution'):
         BLIP({'head.bias': nn.Parameter(torch.zeros(2))})
     with pytest.raises(ValueError, match='prior'):
-        BLIP(nn.Linear(2, 2).named_parameters(), prior=0.)
+        BLIP(dict(nn.Linear(2, 2).named_parameters()), prior=0.)
     _, blip, params = make()
     with pytest.raises(ValueError, match='finite'):
         blip.consolidate_(params, {n: torch.full_like(p, math.nan)

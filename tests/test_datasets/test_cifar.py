@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from mmseg_spwc.datasets.images import CifarImages
-from mmseg_spwc.datasets.images.cifar import load_arrays
+from mmseg_spwc.datasets.images.cifar import CifarImages, load_arrays
 
 
 class OldPickler(pickle._Pickler):

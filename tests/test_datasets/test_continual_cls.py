@@ -7,8 +7,8 @@ from mmengine.registry import FUNCTIONS, init_default_scope
 from PIL import Image
 from torch.utils.data import DataLoader
 
-from mmseg_spwc.datasets import SeededSampler, collate_batches
-from mmseg_spwc.datasets.images import ImageSource
+from mmseg_spwc.datasets.images.source import ImageSource
+from mmseg_spwc.datasets.loading import SeededSampler, collate_batches
 from mmseg_spwc.registry import DATASETS
 from mmseg_spwc.scenario import build_scenario
 from mmseg_spwc.structures import BatchSamples

@@ -7,13 +7,15 @@ import pytest
 import torch
 from PIL import Image
 
-from mmseg_spwc.datasets import (
+from mmseg_spwc.datasets.continual_seg import (
     ContinualSegDataset,
+    _own_colours,
+)
+from mmseg_spwc.datasets.labelled_images import insert_label_map, pipeline_of
+from mmseg_spwc.datasets.loading import (
     SeededInfiniteSampler,
     SeededSampler,
 )
-from mmseg_spwc.datasets.continual_seg import _own_colours
-from mmseg_spwc.datasets.labelled_images import insert_label_map, pipeline_of
 from mmseg_spwc.engine import step_config
 from mmseg_spwc.registry import DATASETS
 from mmseg_spwc.scenario import build_scenario

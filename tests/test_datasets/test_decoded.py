@@ -13,12 +13,10 @@ import torch
 from PIL import Image
 from torch.utils.data import DataLoader
 
-from mmseg_spwc.datasets import (
-    ContinualSegDataset,
-    SeededSampler,
-    continual_seg,
-)
+from mmseg_spwc.datasets import continual_seg
+from mmseg_spwc.datasets.continual_seg import ContinualSegDataset
 from mmseg_spwc.datasets.decoded import decoded_gigabytes
+from mmseg_spwc.datasets.loading import SeededSampler
 from mmseg_spwc.datasets.shapes import generate_shapes
 
 LOADING = [dict(type='LoadImageFromFile'), dict(type='LoadAnnotations')]

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from mmseg_spwc.datasets.images import IdxImages
-from mmseg_spwc.datasets.images.idx import read_idx
+from mmseg_spwc.datasets.images.idx import IdxImages, read_idx
 
 
 def idx_bytes(array) -> bytes:

@@ -6,12 +6,12 @@ from mmengine.registry import init_default_scope
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from mmseg_spwc.datasets.images import (
-    DigitImages,
+from mmseg_spwc.datasets.images import source
+from mmseg_spwc.datasets.images.idx import DigitImages
+from mmseg_spwc.datasets.images.source import (
     ImageSource,
     is_source,
     load_source,
-    source,
 )
 from mmseg_spwc.registry import DATASETS
 

@@ -4,9 +4,12 @@ import pytest
 import torch
 from mmengine.config import Config
 
-from mmseg_spwc.datasets import ContinualClsDataset, ContinualSegDataset
+from mmseg_spwc.datasets.continual_cls import ContinualClsDataset
+from mmseg_spwc.datasets.continual_seg import (
+    ContinualSegDataset,
+    labelled_channels,
+)
 from mmseg_spwc.datasets.loading import ReplaySampler, SeededSampler
-from mmseg_spwc.datasets.replayed import labelled_channels
 from mmseg_spwc.scenario import build_scenario
 
 STEPS = [[1, 2, 3, 4], [5, 6, 7], [8, 9, 10]]

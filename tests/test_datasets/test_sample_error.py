@@ -2,7 +2,8 @@
 import pytest
 
 from mmseg_spwc.datasets.continual_seg import ContinualSegDataset
-from mmseg_spwc.datasets.images import SampleSource, source
+from mmseg_spwc.datasets.images import source
+from mmseg_spwc.datasets.images.source import SampleSource
 from mmseg_spwc.errors import SampleError, naming_files
 
 INFO = dict(img_path='a.jpg', seg_map_path='a.png', reduce_zero_label=False)

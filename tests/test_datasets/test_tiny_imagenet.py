@@ -1,14 +1,13 @@
-"""Tiny ImageNet's two layouts and its cache."""
+"""Tiny ImageNet's two layouts."""
 import os
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from PIL import Image
 
-from mmseg_spwc.datasets.images import TinyImageNet, tiny_imagenet
+from mmseg_spwc.datasets.images.tiny_imagenet import TinyImageNet
 
 CLASSES = ('n01', 'n02', 'n03')
 
@@ -75,28 +74,6 @@ def test_val_by_folders(root, inner):
 def test_grey_becomes_rgb(root):
     write_image(root / 'train/n01/images/n01_0.JPEG', 77)
     assert (TinyImageNet(root).images[0] == 77).all()
-
-
-def test_cache(root, tmp_path, monkeypatch):
-    cache = tmp_path / 'cache'
-    first = TinyImageNet(root, cache_dir=cache)
-    assert len(list(cache.iterdir())) == 1
-    with monkeypatch.context() as patch:
-        patch.setattr(tiny_imagenet, 'decode', None)
-        again = TinyImageNet(root, cache_dir=cache)
-    assert torch.equal(first.images, again.images)
-    # a changed file is noticed
-    write_image(root / 'train/n01/images/n01_0.JPEG', (0, 0, 0))
-    changed = TinyImageNet(root, cache_dir=cache)
-    assert (changed.images[0] == 0).all()
-    # a broken cache is replaced
-    for path in cache.iterdir():
-        path.write_bytes(path.read_bytes()[:100])
-    mended = TinyImageNet(root, cache_dir=cache)
-    assert torch.equal(mended.images, changed.images)
-    assert len(list(cache.iterdir())) == 2
-    assert any(np.load(p).shape == (12, 3, 6, 8) for p in cache.iterdir()
-               if p.stat().st_size > 100)
 
 
 def test_errors_say_what_goes_where(root, tmp_path):

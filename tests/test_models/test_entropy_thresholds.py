@@ -143,10 +143,3 @@ def test_published_quantile_by_hand():
         0.01 * (99 + (15000 - 4950) / 300), math.inf
     ]
     assert plop_quantile(bins, 0.5).tolist() == pytest.approx(expected)
-
-
-def test_wrong_arguments():
-    with pytest.raises(ValueError, match='compat'):
-        EntropyThresholds(6, compat='mib')
-    with pytest.raises(ValueError, match='portion'):
-        EntropyThresholds(6).thresholds(portion=2)

@@ -54,10 +54,9 @@ def test_labels_given_are_not_changed():
 
 def test_wrong_arguments():
     old_logits, labels = draw()
-    with pytest.raises(ValueError, match='either'):
-        pseudo_labels(old_logits, labels, 4)
-    with pytest.raises(ValueError, match='either'):
-        pseudo_labels(old_logits, labels, 4, torch.ones(6), confidence=.5)
+    for option in dict(compat='mib'), dict(portion=2), dict(confidence=-1.):
+        with pytest.raises(ValueError, match=f'{next(iter(option))}.* is|or'):
+            PseudoLabeller(**option)
     with pytest.raises(ValueError, match='expected old logits'):
         pseudo_labels(old_logits, labels, 3, confidence=.5)
 

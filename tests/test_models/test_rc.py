@@ -17,7 +17,6 @@ from mmseg_spwc.models.rc import (
     add_branches,
     export_branches,
     import_branches,
-    is_branched,
     merge_branches,
 )
 from mmseg_spwc.models.rc_layers import DoubledConv, FusedNorm
@@ -31,9 +30,9 @@ def case(request):
 def test_doubled_network_starts_as_the_plain_one(case):
     net, match = case
     before = run(net)
-    assert not is_branched(net)
+    assert not export_branches(net)
     assert add_branches(net, match) is net
-    assert is_branched(net)
+    assert export_branches(net)
     torch.testing.assert_close(run(net), before)
 
 
@@ -44,7 +43,7 @@ def test_merge_keeps_the_function_and_restores_the_tree(case):
     randomise(net)
     before = run(net)
     assert merge_branches(net) is net
-    assert not is_branched(net)
+    assert not export_branches(net)
     assert_near(run(net), before)
     assert str(net) == str(plain)
     assert [n for n, _ in net.named_parameters()

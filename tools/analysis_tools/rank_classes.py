@@ -17,7 +17,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from mmseg_spwc.datasets.images import CifarImages, TinyImageNet
+from mmseg_spwc.datasets.images.cifar import CifarImages
+from mmseg_spwc.datasets.images.tiny_imagenet import TinyImageNet
 from mmseg_spwc.errors import input_errors, user_errors
 
 SOURCES = dict(cifar100=CifarImages, tiny_imagenet=TinyImageNet)

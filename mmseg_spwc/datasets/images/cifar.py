@@ -32,9 +32,7 @@ class CifarImages(ImageSource):
             class only.
     """
 
-    def __init__(self,
-                 data_root: str,
-                 split: str = 'train',
+    def __init__(self, data_root: str, split: str = 'train',
                  per_class: int | None = None) -> None:
         check_split(split)
         data = _read(data_root, split, (b'data', b'fine_labels'))

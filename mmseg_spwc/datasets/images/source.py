@@ -20,22 +20,13 @@ _loaded: OrderedDict = OrderedDict()
 
 
 class ImageSource:
-    """Images of one size, all in memory.
+    """Images (N, C, H, W) of one size, uint8, all in memory.
 
-    Args:
-        images (Tensor): uint8, (N, C, H, W).
-        labels (Tensor): Class ids, int64, (N,).
-        classes (Sequence[str]): Names of all classes.
-        parts (Tensor, optional): Which of several datasets every image
-            comes from, int64, (N,). Defaults to one dataset.
-        per_class (int, optional): Keep the first so many images of every
-            class only.
+    ``labels`` (N,) are class ids. ``parts`` (N,) say which of several
+    datasets every image comes from.
     """
 
-    def __init__(self,
-                 images: Tensor,
-                 labels: Tensor,
-                 classes: Sequence[str],
+    def __init__(self, images: Tensor, labels: Tensor, classes: Sequence[str],
                  parts: Tensor | None = None,
                  per_class: int | None = None) -> None:
         if len(images) != len(labels):

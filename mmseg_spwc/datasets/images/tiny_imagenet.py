@@ -1,5 +1,4 @@
 """Tiny ImageNet: 200 classes of 64x64 pixels."""
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +8,6 @@ from PIL import Image
 
 from mmseg_spwc.errors import WHERE
 from mmseg_spwc.registry import DATASETS
-from mmseg_spwc.utils.files import atomic_path
 
 from .source import ImageSource, check_split, find_file
 
@@ -30,16 +28,11 @@ class TinyImageNet(ImageSource):
             ``val/images`` with ``val/val_annotations.txt`` or
             ``val/<wnid>/...``.
         split (str): ``'train'`` or ``'test'``. Defaults to ``'train'``.
-        cache_dir (str, optional): Keep the decoded images there (1.2 GB for
-            the training set), by names, sizes and times of the files.
         per_class (int, optional): Keep the first so many images of every
             class only.
     """
 
-    def __init__(self,
-                 data_root: str,
-                 split: str = 'train',
-                 cache_dir: str | None = None,
+    def __init__(self, data_root: str, split: str = 'train',
                  per_class: int | None = None) -> None:
         check_split(split)
         classes = [folder.name for folder in _class_folders(data_root)]
@@ -48,11 +41,9 @@ class TinyImageNet(ImageSource):
         if unknown:
             raise ValueError(f'The class {unknown[0]} of the {split} set has '
                              f'no folder in {data_root}/train.')
-        paths = [path for path, _ in files]
         ids = {wnid: i for i, wnid in enumerate(classes)}
-        images = _decode_or_load(paths, data_root, cache_dir)
         super().__init__(
-            torch.from_numpy(images),
+            torch.from_numpy(decode([path for path, _ in files])),
             torch.tensor([ids[wnid] for _, wnid in files]), classes,
             per_class=per_class)
 
@@ -85,30 +76,6 @@ def decode(paths: Sequence[Path]) -> np.ndarray:
                 'more.')
         images[i] = image
     return np.ascontiguousarray(images.transpose(0, 3, 1, 2))
-
-
-def _decode_or_load(paths: Sequence[Path], root: str,
-                    cache_dir: str | None) -> np.ndarray:
-    if cache_dir is None:
-        return decode(paths)
-    name = f'tiny_imagenet-{_listing_digest(paths, root)[:16]}.npy'
-    cache = Path(cache_dir) / name
-    try:
-        return np.load(cache, allow_pickle=False)
-    except (OSError, EOFError, ValueError):  # absent or broken
-        images = decode(paths)
-    with atomic_path(cache) as temporary, open(temporary, 'wb') as file:
-        np.save(file, images, allow_pickle=False)
-    return images
-
-
-def _listing_digest(paths: Sequence[Path], root: str) -> str:
-    digest = hashlib.sha256()
-    for path in paths:
-        stat = path.stat()
-        line = f'{path.relative_to(root)}|{stat.st_size}|{stat.st_mtime_ns}\n'
-        digest.update(line.encode())
-    return digest.hexdigest()
 
 
 def _class_folders(root: str, split: str = 'train') -> list[Path]:

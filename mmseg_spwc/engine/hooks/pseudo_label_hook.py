@@ -5,6 +5,7 @@ import torch
 from mmengine.dist import all_reduce
 from mmengine.hooks import Hook
 
+from mmseg_spwc.models.pseudo_label import EntropyThresholds
 from mmseg_spwc.models.segmentor import labels_of, named_channels
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.runtime.agreement import check_agreement
@@ -31,8 +32,9 @@ class PseudoLabelHook(Hook):
             return
         state = get_random_state()
         loader = runner.train_dataloader
-        entropies = labeller.histogram(
-            sum(student.channels), next(student.parameters()).device)
+        entropies = EntropyThresholds(
+            sum(student.channels), compat=labeller.compat,
+            device=next(student.parameters()).device)
         batches = itertools.islice(loader, len(loader))
         for batch in track(batches, len(loader), 'pseudo labels'):
             batch = student.data_preprocessor(batch, training=True)
@@ -46,5 +48,6 @@ class PseudoLabelHook(Hook):
         all_reduce(entropies.histogram)
         check_agreement('about the entropies that give the thresholds',
                         histogram=entropies.histogram)
-        labeller.set_thresholds(entropies)
+        labeller.thresholds = entropies.thresholds(
+            labeller.floor, labeller.portion)
         set_random_state(state)

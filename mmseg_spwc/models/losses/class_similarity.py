@@ -16,10 +16,8 @@ def class_sums(features: Tensor, labels: Tensor,
 
     The maps count as enlarged bilinearly to the labels' size, corners
     aligned. That is linear, so each class's mask is brought down by the
-    adjoint instead, which takes a fraction of the memory.
-
-    Returns:
-        tuple[Tensor, Tensor]: Sums (K, D) and numbers of pixels (K,).
+    adjoint instead, which takes a fraction of the memory. Returned are sums
+    (K, D) and numbers of pixels (K,).
     """
     small = features.new_zeros(
         len(features), 1, *features.shape[2:], requires_grad=True)

@@ -20,18 +20,10 @@ def contrast(anchors: Tensor, items: Tensor, labels: Tensor,
     with itself. With :math:`s_{ij}` the cosine over the temperature, an
     anchor's loss is the mean, over the items of its class, of
     :math:`-\omega_{ij} \log[e^{s_{ij}} / (e^{s_{ij}} + \sum_n e^{s_{in}})]`
-    with n over the items of other classes; what is returned is the mean over
-    the anchors that have an item of their class, or 0.
-
-    Args:
-        anchors: With gradients.
-        items: Constants.
-        labels: Of the anchors, (N,).
-        item_labels: (M,).
-        certainty: :math:`\omega`, (N, M).
-        temperature: Divides the cosines.
-        compat: 'ucd' for the published code, in which the largest cosine is
-            subtracted from the exponent of the pair alone.
+    with n over the items of other classes and the ``certainty``
+    :math:`\omega` (N, M); what is returned is the mean over the anchors that
+    have an item of their class, or 0. The published code (``compat='ucd'``)
+    subtracts the largest cosine from the exponent of the pair alone.
     """
     scores = anchors @ items.T / temperature  # (N, M)
     same = labels[:, None] == item_labels
