@@ -78,12 +78,9 @@ AGES: dict[str, Callable[..., float]] = {
 
 def age_from(policy: Mapping, eta: Tensor, step: int = 1,
              eta_scale: float = 1.) -> float:
-    """Compute the age of one step, in the units of ``eta``.
-
-    ``policy`` has the ``type``, one of :data:`AGES`, and its parameters, for
-    instance ``dict(type='fraction', f=0.5)``; ``eta`` is already divided by
-    ``eta_scale``; the first step is 0.
-    """
+    """Compute the age of one step, in the units of ``eta``, by a policy such
+    as ``dict(type='fraction', f=0.5)``; ``eta`` is already divided by
+    ``eta_scale``."""
     params = dict(policy)
     name = params.pop('type', None)
     if name not in tuple(AGES):  # a list cannot be looked up

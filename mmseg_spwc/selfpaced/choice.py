@@ -17,9 +17,6 @@ Scores = Sequence[float | None]
 class SelfPacedChoice(SelfPacedWeights):
     """Which units are judged, by which of their scores, and how.
 
-    A run weights a step by it, and a reader of its record learns what the
-    next step will do.
-
     Args:
         unit: What is scored and weighted: ``class``, background included
             where there is one, or ``step``.
@@ -45,9 +42,8 @@ class SelfPacedChoice(SelfPacedWeights):
         Args:
             history: For every step so far, the score of each unit known
                 after it, oldest first; None where it was not measured.
-            now: Scores measured since then, for ``update``; units that are
-                no old ones yet are left out. Defaults to the last of
-                ``history``.
+            now: Scores measured since then, for ``update``. Defaults to the
+                last of ``history``.
         """
         last = history[-1]
         now = list(last if now is None else now)[:len(last)]

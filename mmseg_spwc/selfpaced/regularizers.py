@@ -16,9 +16,8 @@ log           :math:`\sum(\zeta v                :math:`\ln(\eta + \zeta)
 ============  =================================  ==========================
 """
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import torch
 from torch import Tensor
@@ -58,14 +57,6 @@ def as_fraction(psi: Tensor | Sequence[float] | float) -> Tensor:
     return psi
 
 
-@dataclass(frozen=True)
-class Rule:
-    """A regulariser: its minimiser, its value, and whether it has an age."""
-    weights: Callable[[Tensor, float], Tensor]
-    value: Callable[[Tensor, float], Tensor]
-    aged: bool = True
-
-
 def slack(eta: Tensor, mu: float) -> Tensor:
     r"""How far below the age a unit is: :math:`u = (1 - \eta/\mu)_+`."""
     if mu <= 0:
@@ -75,97 +66,104 @@ def slack(eta: Tensor, mu: float) -> Tensor:
     return (1 - eta / mu).clamp(min=0)
 
 
-def polynomial_weights(eta: Tensor, mu: float, q: float) -> Tensor:
-    r""":math:`v = u^q` where :math:`\eta < \mu` and 0 elsewhere (eq. 12)."""
-    u = slack(eta, mu)
-    return torch.where(u > 0, u**q, 0.)
+class Rule:
+    """A regulariser: its minimiser, its value, and whether it has an age."""
+
+    aged = True
+
+    def weights(self, eta: Tensor, mu: float) -> Tensor:
+        raise NotImplementedError
+
+    def value(self, v: Tensor, mu: float) -> Tensor:
+        raise NotImplementedError
 
 
-def polynomial_value(v: Tensor, mu: float, q: float) -> Tensor:
-    r""":math:`f(v) = \mu \sum_t (v_t^p / p - v_t)` with :math:`p = 1 + 1/q`.
+@dataclass(frozen=True)
+class Polynomial(Rule):
+    r""":math:`v = u^q` below the age and 0 above it (eq. 12), with
+    :math:`f(v) = \mu \sum_t (v_t^p / p - v_t)` and :math:`p = 1 + 1/q`.
 
     As :math:`q \to 0` the power vanishes for weights up to 1, which leaves
     the hard regulariser.
     """
-    power = v**(1 + 1 / q) / (1 + 1 / q) if q else torch.zeros_like(v)
-    return _times_age((power - v).sum(), mu)
+    q: float
+
+    def weights(self, eta: Tensor, mu: float) -> Tensor:
+        u = slack(eta, mu)
+        return torch.where(u > 0, u**self.q, 0.)
+
+    def value(self, v: Tensor, mu: float) -> Tensor:
+        q = self.q
+        power = v**(1 + 1 / q) / (1 + 1 / q) if q else torch.zeros_like(v)
+        return _times_age((power - v).sum(), mu)
 
 
-def coupled_weights(eta: Tensor, mu: float, q: float) -> Tensor:
+@dataclass(frozen=True)
+class Coupled(Rule):
     r""":math:`v = u \|u\|_2^{q-1}`, for the norm as the paper prints it.
 
-    With :math:`\frac13 \|v\|_2^3` (eq. 5) the units are coupled and
-    :math:`\eta + \mu(v^2 - 1) = 0` is not the optimality condition; this is
-    the true minimiser, for spWC :math:`v = u / \sqrt{\|u\|_2}`.
+    With :math:`f(v) = \mu (\|v\|_2^p / p - \sum_t v_t)` (eq. 5 at p = 3) the
+    units are coupled and :math:`\eta + \mu(v^2 - 1) = 0` is not the
+    optimality condition; this is the true minimiser, for spWC :math:`v = u /
+    \sqrt{\|u\|_2}`.
     """
-    u = slack(eta, mu)
-    norm = u.norm()
-    return u * norm**(q - 1) if norm > 0 else u
+    q: float
+
+    def weights(self, eta: Tensor, mu: float) -> Tensor:
+        u = slack(eta, mu)
+        norm = u.norm()
+        return u * norm**(self.q - 1) if norm > 0 else u
+
+    def value(self, v: Tensor, mu: float) -> Tensor:
+        p = 1 + 1 / self.q
+        return _times_age(v.norm()**p / p - v.sum(), mu)
 
 
-def coupled_value(v: Tensor, mu: float, q: float) -> Tensor:
-    r""":math:`f(v) = \mu (\|v\|_2^p / p - \sum_t v_t)` (eq. 5 at p = 3)."""
-    p = 1 + 1 / q
-    return _times_age(v.norm()**p / p - v.sum(), mu)
+class Logarithmic(Rule):
+    r""":math:`v = \ln(\eta + \zeta) / \ln \zeta` below the age."""
+
+    def weights(self, eta: Tensor, mu: float) -> Tensor:
+        zeta = self._zeta(mu)
+        return torch.where(eta < mu, (eta + zeta).log() / math.log(zeta), 0.)
+
+    def value(self, v: Tensor, mu: float) -> Tensor:
+        zeta = self._zeta(mu)
+        return (zeta * v - zeta**v / math.log(zeta)).sum()
+
+    def _zeta(self, mu: float) -> float:
+        if not 0 < mu < 1:
+            raise ValueError(
+                f'the log rule needs an age mu in (0, 1), got {mu:g}, so it '
+                'only tells apart units with psi below 0.741; set eta_scale '
+                'to divide eta (e.g. by its largest value), or take another '
+                'rule')
+        return 1 - mu
 
 
-def log_weights(eta: Tensor, mu: float) -> Tensor:
-    r""":math:`v = \ln(\eta + \zeta) / \ln \zeta` below the age, 0 above it."""
-    zeta = _zeta(mu)
-    return torch.where(eta < mu, (eta + zeta).log() / math.log(zeta), 0.)
+class AuthorsCode(Rule):
+    """The weight of the authors' released code: eta itself, no age.
 
+    The value is the constant that they add, over units and not over pixels.
+    """
 
-def log_value(v: Tensor, mu: float) -> Tensor:
-    r""":math:`f(v) = \sum_t (\zeta v_t - \zeta^{v_t} / \ln\zeta)`."""
-    zeta = _zeta(mu)
-    return (zeta * v - zeta**v / math.log(zeta)).sum()
+    aged = False
 
+    def weights(self, eta: Tensor, mu: float) -> Tensor:
+        return eta.clone()
 
-def authors_weights(eta: Tensor, mu: float) -> Tensor:
-    """The weight of the authors' released code: eta itself, no age."""
-    return eta.clone()
-
-
-def authors_value(v: Tensor, mu: float) -> Tensor:
-    """The constant their code adds, here over units and not over pixels."""
-    return (v**3).sum().sqrt() / 3 - v.sum()
+    def value(self, v: Tensor, mu: float) -> Tensor:
+        return (v**3).sum().sqrt() / 3 - v.sum()
 
 
 def _times_age(value: Tensor, mu: float) -> Tensor:
     return mu * value if value else value  # no units and no age: 0, not NaN
 
 
-def _zeta(mu: float) -> float:
-    if not 0 < mu < 1:
-        raise ValueError(
-            f'the log rule needs an age mu in (0, 1), got {mu:g}, so it only '
-            'tells apart units with psi below 0.741; set eta_scale to divide '
-            'eta (e.g. by its largest value), or take another rule')
-    return 1 - mu
-
-
-def _polynomial(q: float) -> Rule:
-    return Rule(
-        partial(polynomial_weights, q=q), partial(polynomial_value, q=q))
-
-
-def _coupled(q: float) -> Rule:
-    return Rule(partial(coupled_weights, q=q), partial(coupled_value, q=q))
-
-
-FORMS: dict[str, dict[str, Rule]] = {
-    'separable': {
-        'spwc': _polynomial(0.5),
-        'hard': _polynomial(0.),
-        'linear': _polynomial(1.),
-        'log': Rule(log_weights, log_value),
-        'authors_code': Rule(authors_weights, authors_value, aged=False),
-    },
-    'coupled': {
-        'spwc': _coupled(0.5),
-        'linear': _coupled(1.),
-    },
-}
+FORMS: dict[str, dict[str, Rule]] = dict(
+    separable=dict(
+        spwc=Polynomial(.5), hard=Polynomial(0.), linear=Polynomial(1.),
+        log=Logarithmic(), authors_code=AuthorsCode()),
+    coupled=dict(spwc=Coupled(.5), linear=Coupled(1.)))
 
 
 def get_rule(rule: str, form: str = 'separable') -> Rule:

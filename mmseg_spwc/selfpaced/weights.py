@@ -50,21 +50,15 @@ def priority_weights(psi: Tensor | Sequence[float] | float,
 class PriorityWeights:
     r"""What was decided for one step; log it, then use ``v``.
 
-    Attributes:
-        psi: Performance the choice is based on; NaN where it is unknown.
-        eta: Easiness, divided by ``eta_scale``; NaN where it is unknown.
-        mu: The age; NaN for a rule without one.
-        v: The weights; 1 for a unit without a performance.
-        f: Value of the self-paced regulariser at ``v`` (the paper's
-            :math:`\mu_m f(v; m)`), over the units with a performance.
-        missing: Indices of the units without a performance.
+    ``f`` is the value of the regulariser at ``v`` (the paper's :math:`\mu_m
+    f(v; m)`), over the units with a performance.
     """
-    psi: Tensor  # (units,)
-    eta: Tensor  # (units,)
-    mu: float
-    v: Tensor  # (units,)
+    psi: Tensor  # performance, (units,), NaN where it is unknown
+    eta: Tensor  # easiness over eta_scale, (units,), NaN where unknown
+    mu: float  # the age; NaN for a rule without one
+    v: Tensor  # weights, (units,), 1 for a unit without a performance
     f: float
-    missing: tuple[int, ...] = ()
+    missing: tuple[int, ...] = ()  # units without a performance
 
     @property
     def kept(self) -> int:
