@@ -206,9 +206,10 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
                 head.forward(outputs.stages), given.shape[1:])
             values[f'loss_aux_{i}'] = head.loss_decode.loss_weight * \
                 self.call(self.losses['pixel'], batch)
-        values['acc_seg'] = pixel_accuracy(small, given)
-        if old.features and self.num_new and \
-                not self.decode_head.conv_seg.unknown:
+        unknown = self.decode_head.conv_seg.unknown
+        values['acc_seg'] = pixel_accuracy(
+            unknown_joined(small) if unknown else small, given)
+        if old.features and self.num_new and not unknown:
             values['bg_kept'] = background_kept(
                 small, old.features.logits, given)
         return values

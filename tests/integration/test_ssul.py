@@ -1,5 +1,6 @@
 """SSUL: a frozen network, heads of their own, and a channel of the unknown."""
 import math
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,10 @@ from mmseg_spwc.registry import MODELS
 from mmseg_spwc.runtime.checkpoint import load_step
 from mmseg_spwc.scenario import build_scenario
 
-METHODS = Path(__file__).resolve().parents[2] / 'configs/_base_/methods'
+ROOT = Path(__file__).resolve().parents[2]
+METHODS = ROOT / 'configs/_base_/methods'
+sys.path.append(str(ROOT / 'tests/test_models/test_segmentors'))
+from segmentor_parts import batch  # noqa: E402
 
 
 @pytest.fixture(scope='module')
@@ -79,6 +83,51 @@ def test_a_new_head_starts_as_that_of_the_unknown():
         made.initialise_new('balanced')
     with pytest.raises(ValueError, match='no plain 1x1'):
         made.to_conv()
+
+
+@pytest.fixture
+def later(run):
+    """Step 1 with its batch; labels and what a replayed image names."""
+    scenario = build_scenario(run.scenario.to_dict())
+
+    def make(labels, named=(6, 11)):
+        model = MODELS.build(step_config(run, scenario, 1).model)
+        model.initialise_new('extra')
+        model.set_teacher(MODELS.build(step_config(run, scenario, 0).model))
+        inputs, samples = batch()
+        for sample in samples:
+            sample.gt_sem_seg.data = torch.full_like(
+                sample.gt_sem_seg.data, labels)
+            sample.set_metainfo(dict(labelled=named))
+        return model, inputs, samples
+
+    return make
+
+
+def test_the_unknown_counts_as_background_in_the_accuracy_that_is_logged(
+        later):
+    model, inputs, samples = later(0)
+    model.decode_head.conv_seg.extra[-1].bias.data.fill_(50.)
+    assert model.loss(inputs, samples)['acc_seg'] == 100
+
+
+@pytest.mark.parametrize(('label', 'raised'), [(0, 11), (3, 3), (8, 8)])
+def test_a_replayed_label_belongs_to_its_own_channel(later, label, raised):
+    """The published code trains the channel below, and the new one never."""
+    model, inputs, samples = later(label, (1, 11))
+    model.pseudo_label = None
+    logits = []
+    upsample = model.upsample
+    model.upsample = lambda *args: logits.append(upsample(*args)) or logits[-1]
+    loss = model.loss(inputs, samples)['loss_pixel']
+    gradient, = torch.autograd.grad(loss, logits[-1])
+    up = (gradient < 0).all(dim=3).all(dim=2).all(dim=0)  # descent raises it
+    assert up.nonzero().flatten().tolist() == [raised]
+    loss = model.loss(inputs, samples)['loss_pixel']
+    loss.backward()
+    moved = [name for name, p in model.named_parameters()
+             if p.grad is not None and p.grad.any()]
+    assert moved and all('convs.1' in m or 'extra' in m for m in moved)
 
 
 # background, class, unknown
