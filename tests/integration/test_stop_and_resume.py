@@ -117,6 +117,30 @@ def test_renewed_priorities_live_on(config):
     assert all(torch.equal(a[key], b[key]) for key in a)
 
 
+@pytest.mark.parametrize('name', ['mib_ewf', 'ssul_m', *(
+    pytest.param(name, marks=pytest.mark.slow) for name in (
+        'dft', 'dkd_m', 'lgkd', 'mib_augm', 'mib_nest', 'plop_ewf',
+        'rcil_ewf', 'reminder', 'ucd'))])
+def test_methods_go_on_as_if_nothing_had_been(config, name):
+    """With what they keep beside the weights: memory, prototypes, fusion."""
+    whole, cut, again = (config(place, **{
+        'method': Config.fromfile(f'configs/_base_/methods/{name}.py').method,
+        'resume': True}) for place in ('whole', 'cut', 'cut'))
+    ContinualRunner(whole).train()
+    cut.custom_hooks = [dict(
+        type='mmseg_spwc.SignalAt', step=1, point='after_train_iter',
+        number=signal.SIGTERM, at=2)]
+    for other in (cut, again):
+        other.start_from = f'{whole.work_dir}/step_00/final.pth'
+    with pytest.raises(Preempted):
+        ContinualRunner(cut).train()
+    ContinualRunner(again).train()
+    a, b = weights(whole), weights(again)
+    assert all(torch.equal(a[key], b[key]) for key in a)
+    for one, other in zip(scores(whole)[1:], scores(again)[1:], strict=True):
+        assert one == other
+
+
 def test_nan_keeps_the_last_checkpoint(config):
     cfg = config('nan', **{'optim_wrapper.optimizer.lr': 1e30,
                            'optim_wrapper.clip_grad': None})
