@@ -7,6 +7,7 @@ _base_ = './paper/voc_10_1_overlapped.py'
 _leaf = '../{}_deeplabv3-mobilenetv2-d16_voc12aug-128x128.py'.format
 _more = 'voc128/{}.py'.format
 _later = 'method.later.{}'.format
+# at step 0 they have their own rates, of which SSUL's is as fast as the others'
 _extra = {_later('hooks.transition.classifier_init'): 'extra',
           'method.every.train_cfg.max_epochs': 5}
 # the longest key that fits a parameter is taken, and DKD has `decode_head`
@@ -26,7 +27,7 @@ methods = dict(
     ewc=dict(
         config=_more('ewc'),
         cfg_options={{_base_.scales.small.methods.ewc.cfg_options}}),
-    ewc_online=dict(
+    online_ewc=dict(
         config=_more('ewc_online'),
         cfg_options={{_base_.scales.small.methods.ewc.cfg_options}}),
     ewc_mib=_more('ewc_mib'),

@@ -12,7 +12,7 @@ LABELS = dict(
     finetune='Finetune', joint='Joint', ewc='EWC', online_ewc='online-EWC',
     ewc_mib="EWC (MiB's)", lwf='LwF', lwf_mc='LwF-MC', si='SI', mas='MAS',
     blip='BLIP', ilt='ILT', mib='MiB', plop='PLOP', alife='ALIFE',
-    rcil='RCIL', rcil_spwc="RCIL+spWC, the paper's rule",
+    alife_m='ALIFE-M', rcil='RCIL', rcil_spwc="RCIL+spWC, the paper's rule",
     rcil_spwc_authors="RCIL+spWC, the authors' code", ewc_spwc='EWC+spWC',
     mas_spwc='MAS+spWC', ewc_spwc_plus='EWC+spWC+', dft='DFT*', dkd='DKD',
     dkd_m='DKD-M', ssul='SSUL', ssul_m='SSUL-M', ucd='UCD',

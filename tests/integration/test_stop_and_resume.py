@@ -123,9 +123,9 @@ def test_renewed_priorities_live_on(config):
         'rcil_ewf', 'reminder', 'ucd'))])
 def test_methods_go_on_as_if_nothing_had_been(config, name):
     """With what they keep beside the weights: memory, prototypes, fusion."""
-    whole, cut, again = (config(place, **{
-        'method': Config.fromfile(f'configs/_base_/methods/{name}.py').method,
-        'resume': True}) for place in ('whole', 'cut', 'cut'))
+    method = Config.fromfile(f'configs/_base_/methods/{name}.py').method
+    whole, cut, again = (config(place, method=method, resume=True)
+                         for place in ('whole', 'cut', 'cut'))
     ContinualRunner(whole).train()
     cut.custom_hooks = [dict(
         type='mmseg_spwc.SignalAt', step=1, point='after_train_iter',
