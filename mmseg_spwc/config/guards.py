@@ -14,9 +14,6 @@ def add_guards(out: Config) -> None:
 
     They are default hooks, so ``default_hooks.finite_guard=None`` leaves one
     out and ``default_hooks.collapse_monitor.window=200`` sets an option.
-
-    Args:
-        out (Config): The config of a step.
     """
     hooks = dict(out.get('default_hooks') or {})
     hooks.setdefault('checkpoint', dict(interval=1))

@@ -113,11 +113,7 @@ def check_options(given: Mapping, takes: Callable, where: str,
                   others: tuple = ()) -> None:
     """Refuse a misspelt option of a part that MMEngine builds late.
 
-    Args:
-        given (Mapping): The part's config.
-        takes (Callable): What is called with it.
-        where (str): Its key.
-        others (tuple[str]): Options that are taken out before.
+    The part is called with what is given, but for ``others``.
     """
     known = inspect.signature(takes).parameters
     if all(p.kind is not p.VAR_KEYWORD for p in known.values()):
@@ -143,12 +139,7 @@ def _check_dict(value: object, key: str) -> None:
 
 
 def check_values(cfg: Mapping) -> None:
-    """Raise :class:`ConfigError` for values that do not go together.
-
-    Args:
-        cfg (Mapping): The config of the sequence; its keys are right
-            (:func:`check_keys`).
-    """
+    """Raise :class:`ConfigError` for values that do not go together."""
     _check_room(cfg.get('keep_decoded'))
     _check_crop(cfg.get('crop_size'))
     run = cfg['method'].get('run')

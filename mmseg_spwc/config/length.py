@@ -7,11 +7,7 @@ from mmseg_spwc.errors import ConfigError
 
 
 def check_length(train_cfg: Mapping) -> None:
-    """Refuse a least number of iterations beside a fixed one.
-
-    Args:
-        train_cfg (Mapping): That of one step.
-    """
+    """Refuse a least number of iterations beside a fixed one."""
     if 'min_iters' in train_cfg and 'max_epochs' not in train_cfg:
         raise ConfigError(
             'train_cfg.min_iters goes with max_epochs: with max_iters a step '
@@ -44,10 +40,6 @@ def settle_length(out: Config, per_epoch: int) -> None:
     iterations take, if ``max_epochs`` are fewer. Schedulers that would have
     ended with the training still do, and one that counts iterations and
     names no end ends with it.
-
-    Args:
-        out (Config): The config of the step, which is changed.
-        per_epoch (int): Iterations of an epoch.
     """
     train = out.train_cfg
     old, least = train.max_epochs, train.pop('min_iters', 0)

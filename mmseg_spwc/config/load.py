@@ -80,14 +80,6 @@ def load_config(args: Namespace) -> Config:
     The command line wins over the config. The work_dir is that of the command
     line, else the config's, else
     ``work_dirs/<config name>/<scenario and setting>``.
-
-    Args:
-        args (Namespace): With ``config`` and, optionally, ``scenario``,
-            ``setting``, ``work_dir``, ``cfg_options``, ``resume``, ``amp``
-            and ``launcher``.
-
-    Returns:
-        Config: The config of the sequence.
     """
     cfg = read_config(args.config, getattr(args, 'trust', False))
     name = Path(args.config).stem
@@ -122,12 +114,7 @@ def config_path(path: str) -> str:
 
 
 def read_config(path: str, trust: bool = False) -> Config:
-    """Read a config as it is; a ``record.json`` is that of its run.
-
-    Raises:
-        ConfigError: If there is none, it cannot be read, or it is in the
-            record of somebody who is not trusted.
-    """
+    """Read a config as it is; a ``record.json`` is that of its run."""
     path = config_path(path)
     if not Path(path).is_file():
         raise ConfigError(f'There is no config at {path}.{_nearest(path)}')

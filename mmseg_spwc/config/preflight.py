@@ -50,20 +50,12 @@ PLACE = ('type', 'update')
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What is known of a sequence before it is trained.
-
-    Attributes:
-        configs: The config of every step that runs.
-        images: Its number of images by role.
-        iterations: Its length.
-        facts: What the record's scenario should say besides.
-        choices: How spWC decides at every step.
-    """
+    """What is known of a sequence before it is trained, by step."""
     configs: dict[int, Config]
-    images: dict[int, dict]
+    images: dict[int, dict]  # their number by role
     iterations: dict[int, int]
-    facts: dict
-    choices: dict
+    facts: dict  # for the record's scenario
+    choices: dict  # of spWC
 
     def later_iterations(self, step: int) -> int:
         """Iterations of the steps after a step."""
@@ -76,11 +68,6 @@ def plan_steps(cfg: Config, scenario: Scenario, steps: list) -> Plan:
     Misspelt parts, missing files, label values outside the dataset, empty
     steps and batches larger than a step's images are errors here, before any
     training.
-
-    Args:
-        cfg (Config): The config of the sequence.
-        scenario (Scenario): What is learnt when.
-        steps (list[int]): The steps that will run.
     """
     if stage_of(cfg.method, steps[0]) == 'later':
         raise ConfigError(
@@ -105,13 +92,7 @@ def plan_steps(cfg: Config, scenario: Scenario, steps: list) -> Plan:
 
 
 def choice_of(cfg: Config) -> dict | None:
-    """How spWC decides at a step, as the record tells it.
-
-    Args:
-        cfg (Config): The step's config.
-
-    Returns:
-        dict | None: See :meth:`SelfPacedChoice.to_dict`; None without spWC.
+    """How spWC decides at a step, as the record tells it; None without spWC.
     """
     for hook in cfg.custom_hooks:
         if hook['type'] == SELF_PACED:
@@ -163,12 +144,6 @@ def check_parts(configs: Mapping[int, Config]) -> None:
 
     Of the last step the whole network is built, since what is wrong with
     that of the first shows at once, and given a start.
-
-    Args:
-        configs (Mapping[int, Config]): The config of every step that runs.
-
-    Raises:
-        ConfigError: If a name is unknown or an option wrong.
     """
     for step in configs:
         _check_step(configs, step, _try_parts)

@@ -39,10 +39,9 @@ def overrides(cfg: Mapping, group: str, scenario: Scenario,
               step: int) -> dict:
     """Return the overrides of ``method`` or ``schedule`` for a step.
 
-    Returns:
-        dict: By stage (``every``, then ``first`` or ``later``, then
-        ``step_N``), in the order in which they are to be merged, with every
-        table replaced by what it has for the step.
+    They are by stage (``every``, then ``first`` or ``later``, then
+    ``step_N``), in the order in which they are to be merged, with every table
+    replaced by what it has for the step.
     """
     stages = cfg.get(group) or {}
     rows = row_names(scenario, step)
@@ -56,17 +55,11 @@ def overrides(cfg: Mapping, group: str, scenario: Scenario,
 def resolve(value: object, rows: tuple, where: str = '') -> object:
     """Replace every table inside a value by its row.
 
-    The first row that the table has is taken, alone. Keys beside the table
-    are merged over it, as MMEngine merges: what a file sets inside a part
-    holds in every scenario, whether or not its base has a table there.
-
-    Args:
-        value (object): A piece of a config.
-        rows (tuple[str]): Names of rows that fit, the most special first.
-        where (str): Its dotted key, for messages.
-
-    Returns:
-        object: ``NOTHING`` if it is a table without a row that fits.
+    Of the rows, named from the most special to the most general, the first
+    that the table has is taken, alone; a table without one is ``NOTHING``.
+    Keys beside the table are merged over it, as MMEngine merges: what a file
+    sets inside a part holds in every scenario, whether or not its base has a
+    table there.
     """
     if isinstance(value, (list, tuple)):
         items = (resolve(item, rows, where) for item in value)
@@ -114,12 +107,7 @@ def tables_of(value: object, where: str) -> Iterator[tuple]:
 
 
 def check_tables(cfg: Mapping, keys: Iterable[str]) -> None:
-    """Refuse a table at a wrong place, or with a row that no scenario has.
-
-    Args:
-        cfg (Mapping): The config of the sequence.
-        keys (Iterable[str]): Its keys that mean something.
-    """
+    """Refuse a table at a wrong place, or with a row that no scenario has."""
     for key in keys:
         for where, table in tables_of(cfg.get(key), key):
             if key not in GROUPS:
@@ -147,14 +135,7 @@ def _check_rows(table: object, where: str, scenario: Mapping) -> None:
 
 def check_effect(cfg: Mapping, scenario: Scenario, steps: Iterable[int],
                  options: Mapping) -> None:
-    """Refuse an option that the stages of all steps set otherwise.
-
-    Args:
-        cfg (Mapping): The config of the sequence, with the options merged.
-        scenario (Scenario): What is learnt when.
-        steps (Iterable[int]): The steps that are trained.
-        options (Mapping): Values by dotted key, as ``--cfg-options`` are.
-    """
+    """Refuse an option that the stages of all steps set otherwise."""
     changes = [[(f'{group}.{name}', change) for group in GROUPS
                 for name, change in overrides(
                     cfg, group, scenario, step).items()] for step in steps]

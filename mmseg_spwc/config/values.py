@@ -129,11 +129,7 @@ for _name in ('train_dataloader', 'val_dataloader', 'test_dataloader'):
 
 
 def check_single_values(cfg: Mapping) -> None:
-    """Raise :class:`ConfigError` for a value that no run can use.
-
-    Args:
-        cfg (Mapping): The config of the sequence, or of a step.
-    """
+    """Raise :class:`ConfigError` for a value that no run can use."""
     for key, kind in VALUES.items():
         for where, value in _found(cfg, key):
             if not kind.fits(value):

@@ -11,17 +11,9 @@ from mmseg_spwc.scenario import Scenario, build_scenario
 class StepContext:
     """What a step knows of its sequence; hooks read it, and write ``entry``.
 
-    Args:
-        step (int): The step.
-        scenario (Scenario): What is learnt when.
-        work_dir (Path): The folder of the sequence.
-        record (Record, optional): The finished steps. Defaults to that of
-            ``work_dir``, which is read if somebody asks for it.
-        later_iterations (int): Iterations of the steps after this one.
-            Defaults to 0.
-
-    Attributes:
-        entry (dict): What was decided and measured, for the record.
+    ``record`` holds the finished steps; where it is not given, it is that of
+    ``work_dir``, read if somebody asks for it. What is decided and measured
+    goes into ``entry``, for the record.
     """
 
     def __init__(self, step: int, scenario: Scenario, work_dir: Path,

@@ -58,14 +58,7 @@ class Histories(OrderedDict):
 
 
 def with_growing_histories(hub: MessageHub) -> MessageHub:
-    """Let a message hub keep its scalars in growing histories.
-
-    Args:
-        hub (MessageHub): Changed in place.
-
-    Returns:
-        MessageHub: The same.
-    """
+    """Let a message hub keep its scalars in growing histories."""
     hub._log_scalars = Histories(hub._log_scalars)
     return hub
 
@@ -73,16 +66,9 @@ def with_growing_histories(hub: MessageHub) -> MessageHub:
 def loss_curves(hub: MessageHub, iterations: int, points: int = 100) -> dict:
     """Return the loss terms of a step as means over equal stretches.
 
-    Args:
-        hub (MessageHub): With everything that was logged during the step. A
-            term that is not logged at every iteration is taken to be logged
-            at equal distances.
-        iterations (int): Iterations of the step.
-        points (int): Number of stretches at most. Defaults to 100.
-
-    Returns:
-        dict: ``iterations``, the last one of every stretch, and ``losses``,
-        the means by term; None where a term has no value.
+    There are at most so many ``points``; a term is None where it has no value.
+    One that is not logged at every iteration is taken to be logged at equal
+    distances.
     """
     terms = {
         name.removeprefix(PREFIX): buffer.data[0]

@@ -31,16 +31,8 @@ PACKAGES = ('mmseg_spwc', 'torch', 'torchvision', 'mmengine', 'mmcv',
 def open_record(cfg: Config, scenario: Scenario, method: str) -> Record:
     """Read the record of a run that goes on, or begin a new one.
 
-    The first rank reads; what it finds, an error included, holds for all.
-
-    Args:
-        cfg (Config): The config of the sequence, with ``work_dir``.
-        scenario (Scenario): What is learnt when.
-        method (str): The method's name.
-
-    Raises:
-        ConfigError: If the work_dir holds a run that this one does not
-            continue.
+    The first rank reads; what it finds, an error included, holds for all. A
+    run that this one does not continue is an error.
     """
     run = _describe(cfg)
     content = from_first_rank(_old_content, cfg, scenario, method, run)

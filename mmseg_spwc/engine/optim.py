@@ -56,24 +56,15 @@ class Consolidated:
         self.optimizer.register_step_post_hook(self._after)
 
     def observe(self, params: Mapping[str, Tensor], observer) -> None:
-        """Call ``before_update`` and ``after_update`` of an observer.
-
-        Args:
-            params (Mapping[str, Tensor]): What both are called with.
-            observer: Sees the loss's gradients and the change made.
+        """Call ``before_update`` and ``after_update`` of an observer, which
+        see the loss's gradients and the change made.
         """
         self._params = params
         self._observer = observer
 
     def hold(self, params: Mapping[str, Tensor],
              update: GradientUpdate) -> None:
-        """Let a penalty act, in place of an earlier one.
-
-        Args:
-            params (Mapping[str, Tensor]): The model's parameters by name.
-            update (GradientUpdate): The penalty's way to enter an update,
-                or another way with the same methods.
-        """
+        """Let a penalty act, in place of an earlier one."""
         self._params = params
         self._update = update
 
@@ -113,10 +104,8 @@ def consolidated(runner) -> Consolidated:
 
 
 def _unscale(optimizer: Optimizer) -> bool:
-    """Do what a loss scaler leaves to a fused optimiser.
-
-    Returns:
-        bool: Whether the gradients are finite, as far as the scaler knows.
+    """Do what a loss scaler leaves to a fused optimiser; return whether the
+    gradients are finite, as far as the scaler knows.
     """
     scale = getattr(optimizer, 'grad_scale', None)
     if scale is not None:

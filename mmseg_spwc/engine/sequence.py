@@ -246,8 +246,7 @@ class ContinualRunner:
     def _train(self, runner: Runner, step: int) -> dict | None:
         """Train a step, or take it from ``start_from``.
 
-        Returns:
-            dict: Branches that the next step goes on with, if it does.
+        Returns the branches that the next step goes on with, if it does.
         """
         if self.start is not None and step <= self.start.step:
             return weights.take(runner, self.start, step)

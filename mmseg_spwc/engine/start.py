@@ -27,14 +27,10 @@ AUXILIARY = 'auxiliary_head.'
 
 @dataclasses.dataclass(frozen=True)
 class Trained:
-    """Weights, and the class of each of their channels.
+    """Weights of a plain network, and the class of each of their channels.
 
-    Attributes:
-        path: Where they come from.
-        state: Of a plain network, by name.
-        classes: Names of its channels; empty if the file has none.
-        stamp: What a step of ours says of itself; None for other models.
-        branches: See ``Student.carried_branches``.
+    ``classes`` is empty if the file names none, ``stamp`` None for a model
+    that is no step of ours. ``branches``: see ``Student.carried_branches``.
     """
     path: str
     state: dict
@@ -89,15 +85,9 @@ class Trained:
 class Start:
     """A model, and the steps of a sequence that it stands for.
 
-    Those before the last one are taken from the run that the model is of.
-
-    Args:
-        given (str | Mapping): ``start_from`` of a config.
-        names (Sequence[str]): The channels' classes after the last step.
-        scenario (Scenario): What is learnt when.
-
-    Attributes:
-        step (int): The last step that it stands for.
+    The last one is ``step``; those before are taken from the run that the
+    model is of. ``names`` are the channels' classes after the last step of the
+    sequence.
     """
 
     def __init__(self, given: str | Mapping, names: Sequence[str],

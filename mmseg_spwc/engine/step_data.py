@@ -39,16 +39,7 @@ def measure(importance: Importance, runner, model: nn.Module,
             n_samples: int | None) -> dict[str, Tensor]:
     """Measure importances on a step's training data, the same every time.
 
-    Args:
-        importance (Importance): What to measure.
-        runner (Runner): Of the step.
-        model (nn.Module): Its model, unwrapped.
-        params (Mapping[str, Tensor]): The parameters to keep.
-        step (int): The step.
-        n_samples (int, optional): Use this many images at most.
-
-    Returns:
-        dict: Importance by parameter name.
+    At most ``n_samples`` images are used. The model is unwrapped.
     """
     # the first rank's running statistics are those that are kept
     for buffer in model.buffers():
@@ -62,14 +53,9 @@ class StepData:
     """Every training image of a step once, shared out among the ranks.
 
     The images pass the training pipeline as in the first epoch. The order is
-    shuffled with a fixed seed, so a limit on the samples takes a random part
-    of them, and the same one if the measurement is repeated.
-
-    Args:
-        loader (DataLoader): The step's training loader.
-        model (nn.Module): The model, unwrapped.
-        n_samples (int, optional): Use this many images at most, over all
-            ranks. Defaults to None.
+    shuffled with a fixed seed, so a limit on the samples, which is over all
+    ranks, takes a random part of them, and the same one if the measurement is
+    repeated.
     """
 
     def __init__(self,
@@ -108,15 +94,7 @@ class StepData:
 
     def mean(self, total: ImportanceSum,
              params: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Divide sums by counts, both added up over the ranks.
-
-        Args:
-            total (ImportanceSum): Of this rank, which may have seen nothing.
-            params (Mapping[str, Tensor]): The parameters to keep.
-
-        Returns:
-            dict: Importance by parameter name.
-        """
+        """Divide sums by counts, both added up over the ranks."""
         like = next(iter(params.values()))
         count = torch.tensor([total.count], device=like.device)
         all_reduce(count)

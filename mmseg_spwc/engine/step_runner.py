@@ -23,12 +23,7 @@ from .histories import with_growing_histories
 
 
 class StepRunner(Runner):
-    """A ``Runner`` that leaves a quiet terminal alone, and nothing behind.
-
-    Attributes:
-        context (StepContext, optional): What its hooks read, see
-            :func:`~mmseg_spwc.engine.context.context_of`.
-    """
+    """A ``Runner`` that leaves a quiet terminal alone, and nothing behind."""
 
     context: StepContext | None = None
 
@@ -96,9 +91,6 @@ def late_figure(kind: type[Visualizer]) -> type[Visualizer]:
     """Let a visualiser make its figure when an image is given to it.
 
     To import matplotlib takes a second, and most runs log numbers alone.
-
-    Args:
-        kind (type[Visualizer]): MMEngine's visualiser, or one made of it.
     """
 
     class Late(kind):

@@ -24,10 +24,8 @@ def load(runner: Runner, state: dict, path: str) -> None:
 def take(runner: Runner, start: Start, step: int) -> dict | None:
     """Take a step from ``start_from`` instead of training it.
 
-    What a method measures at the end of a step, it measures here.
-
-    Returns:
-        dict: Branches that the next step goes on with, if it does.
+    What a method measures at the end of a step, it measures here. Returns the
+    branches that the next step goes on with, if it does.
     """
     network, trained = unwrap(runner.model), start.weights_of(step)
     network.to_plain()

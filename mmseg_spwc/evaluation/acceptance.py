@@ -6,18 +6,11 @@ def judge(steps: Sequence[Mapping], old_drop: float | None = None,
           new_min: float | None = None) -> dict:
     """Judge the last of the steps of a record.
 
-    An old class (or what a step taught a classifier) is compared with its
-    best score since the last step that was accepted: what a rejected step has
-    lost is not forgiven by the next one.
-
-    Args:
-        steps (Sequence[Mapping]): Entries of the record, up to that step.
-        old_drop (float, optional): Points that an old class may fall.
-        new_min (float, optional): Points that a new class must have.
-
-    Returns:
-        dict: ``passed``; ``reason``, a sentence; ``fell``, the names of the
-        old classes that fell too far.
+    An old class (or what a step taught a classifier) is compared with its best
+    score since the last step that was accepted: what a rejected step has lost
+    is not forgiven by the next one. It may fall ``old_drop`` points, and a new
+    one must have ``new_min``. ``fell`` names the old classes that fell too
+    far.
     """
     *before, last = steps
     names, now = _scored(last)

@@ -121,15 +121,9 @@ class Classification(Problem):
 def accuracy_summary(rows: list, kept: list) -> dict:
     """Return the paper's numbers of a run, and those that tell more.
 
-    Args:
-        rows (list): Accuracy on every task so far, after each step.
-        kept (list[dict]): ``penalised`` and ``stored`` earlier tasks of each
-            step; empty for a method that holds no penalty.
-
-    Returns:
-        dict: ``average_apa``, ``average_acf``, ``final_accuracy``,
-        ``forgetting``, ``bwt``, ``learning_accuracy``, ``first_accuracy``
-        and the three forms of PS.
+    ``rows`` are the accuracies on every task so far, after each step; ``kept``
+    the ``penalised`` and ``stored`` earlier tasks of each step, empty for a
+    method that holds no penalty.
     """
     # training once on everything leaves one row, which is not a matrix, and
     # a task whose test images are gone leaves holes in it

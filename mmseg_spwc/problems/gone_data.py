@@ -20,17 +20,9 @@ def keep_last_scores(kpi: Mapping | None, scenario: Scenario, step: int,
                      earlier: Sequence[Mapping]) -> dict | None:
     """Let units whose held-out images are gone keep the last scores known.
 
-    Args:
-        kpi (Mapping, optional): Scores after the step; None if nothing was
-            scored.
-        scenario (Scenario): What is learnt when.
-        step (int): The step.
-        earlier (Sequence[Mapping]): Entries of the record before it.
-
-    Returns:
-        dict | None: The same scores with the gaps filled and, if there are
-        gone data, ``since``: by unit, the step after which each score was
-        measured, None for one that never was.
+    ``earlier`` are the entries of the record before the step. Where data are
+    gone, ``since`` says by unit after which step each score was measured, None
+    for one that never was.
     """
     gone = {s for s in range(step + 1) if not scenario.has_data(s, 'heldout')}
     if not gone:

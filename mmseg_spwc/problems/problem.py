@@ -20,26 +20,17 @@ class Problem:
     """Segmentation or classification, as far as the sequence must know.
 
     ``set_model`` and ``set_data`` are parts of the pure function
-    :func:`~mmseg_spwc.config.step.step_config`; the others count
-    before and score after the training of a step.
-
-    Attributes:
-        family: The project whose configs are understood.
-        models: Types of its models that can be trained.
-        student: What is trained in their place.
-        dataset: What cuts the data of a step out of a dataset.
-        folder: What reads a step's own data, if nothing else is said.
-        metric: What scores a step.
-        replaced: Metrics of the config that it replaces.
+    :func:`~mmseg_spwc.config.step.step_config`; the others count before and
+    score after the training of a step.
     """
 
-    family: str
-    models: tuple
-    student: str
-    dataset: str
-    folder: str
-    metric: str
-    replaced: tuple = ()
+    family: str  # the project whose configs are understood
+    models: tuple  # types of its models that can be trained
+    student: str  # what is trained in their place
+    dataset: str  # what cuts the data of a step out of a dataset
+    folder: str  # what reads a step's own data, if nothing else is said
+    metric: str  # what scores a step
+    replaced: tuple = ()  # metrics of the config that it replaces
 
     def set_model(self, out: Config, cfg: Config, scenario: Scenario,
                   step: int) -> None:
@@ -107,11 +98,8 @@ class Problem:
             out.val_cfg = dict(type='ValLoop')
 
     def fit_loaders(self, out: Config, cfg: Config) -> tuple[dict, dict]:
-        """Set what the loaders need.
-
-        Returns:
-            tuple[dict, dict]: Options of a step's data of any role, and of
-            those for training alone.
+        """Set what the loaders need; return options of a step's data of any
+        role, and of those for training alone.
         """
         raise NotImplementedError
 
@@ -127,13 +115,7 @@ class Problem:
                    cfg: Config) -> dict | None:
         """Return the dataset of a step with data of its own, or None.
 
-        What it does not say is as in the dataset of the config.
-
-        Args:
-            step (object): The step as the config has it.
-            role (str): ``'train'``, ``'heldout'`` or ``'test'``.
-            shared (Mapping): The config's dataset for that role.
-            cfg (Config): The config of the sequence.
+        What it does not say is as in ``shared``, the config's for that role.
         """
         data = step.get('data') if isinstance(step, Mapping) else None
         source = data and data.get('test' if role == 'test' else 'train')

@@ -31,9 +31,7 @@ HALVED = {torch.conv2d, functional.linear, torch.matmul, Tensor.matmul,
 def abstract_device(half: torch.dtype | None = None) -> Iterator['Memory']:
     """Let a block compute on the abstract device, and count its storages.
 
-    Args:
-        half (torch.dtype, optional): Precision of what autocast runs in half
-            precision on a GPU. Defaults to None, for no mixed precision.
+    ``half`` is the precision of what autocast runs in half precision on a GPU.
     """
     autocast, precision = torch.autocast, _HalfPrecision(half)
 
@@ -79,11 +77,8 @@ def to_abstract(module: nn.Module) -> nn.Module:
 
 
 class Memory(TorchDispatchMode):
-    """Counts the bytes of live storages, by the part that made them.
-
-    Attributes:
-        live: Bytes by part, now.
-        peak: Bytes by part when their sum was largest.
+    """Counts the bytes of live storages, by the part that made them: those
+    that are ``live``, and those when their sum was at its ``peak``.
     """
 
     def __init__(self) -> None:

@@ -15,13 +15,6 @@ def fingerprint(value: object) -> str:
 
     Equal fingerprints mean equal bits: types, shapes, names and order of a
     list count, the order of a mapping and the device of a tensor do not.
-
-    Args:
-        value (object): Tensor, array, number, text, None, or mappings and
-            sequences of these.
-
-    Returns:
-        str: 64 hexadecimal digits.
     """
     digest = hashlib.sha256()
     _feed(digest, value)
@@ -31,12 +24,8 @@ def fingerprint(value: object) -> str:
 def check_agreement(where: str, **things: object) -> None:
     """Compare things over all ranks; every rank must call it.
 
-    Args:
-        where (str): For the message, such as ``'at the end of step 1'``.
-        **things: What must be equal, by name.
-
-    Raises:
-        Disagreement: On all ranks; it names what differs and on which ranks.
+    ``where`` is for the message, such as ``'at the end of step 1'``. If they
+    differ, all ranks raise :class:`Disagreement`.
     """
     if get_world_size() == 1:
         return

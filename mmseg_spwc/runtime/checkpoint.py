@@ -67,14 +67,8 @@ def save_step(path: str | Path,
               branches: dict | None = None) -> None:
     """Write a step's weights and stamp, whole or not at all.
 
-    Args:
-        path (str | Path): The file.
-        state_dict (dict): The plain network's weights.
-        stamp (Stamp): What the weights are.
-        meta (dict): Plain facts for other readers, such as ``dataset_meta``
-            for mmseg's inference API.
-        branches (dict, optional): Tensors of the trained branches, where
-            the next step goes on with them. Defaults to None.
+    ``meta`` are plain facts for other readers, such as ``dataset_meta`` for
+    mmseg's inference API; ``branches`` those that the next step goes on with.
     """
     content = dict(
         format=FORMAT,
@@ -95,9 +89,7 @@ def facts_of(scenario: Scenario, step: int) -> list[dict]:
 def differences(before: list[dict], after: list[dict]) -> list[str]:
     """Say field by field in what the first steps of two scenarios differ.
 
-    Args:
-        before (list[dict]): :func:`facts_of` the one.
-        after (list[dict]): Of the other, which may have more steps.
+    Both are given by :func:`facts_of`; the second may have more steps.
     """
     if len(before) > len(after):
         return [f'it has {len(before)} steps, this one {len(after)}']
@@ -116,13 +108,8 @@ def _shown(value: object) -> str:
 def load_step(path: str | Path) -> dict:
     """Read a step checkpoint, and nothing that could run code, break or harm.
 
-    Its checksums are compared, and its weights must be numbers.
-
-    Returns:
-        dict: With ``stamp`` (:class:`Stamp`), ``meta`` and ``state_dict``.
-
-    Raises:
-        CheckpointError: If it is missing, broken or something else.
+    Its checksums are compared, and its weights must be numbers; ``stamp`` is a
+    :class:`Stamp`.
     """
     warn_of_old_torch()
     try:
@@ -158,9 +145,6 @@ def check_sums(path: str | Path) -> None:
 
     The file is a zip archive that holds a CRC-32 of each of its parts, which
     ``torch.load`` does not compare.
-
-    Raises:
-        CheckpointError: If one is wrong, or the file is none.
     """
     if not Path(path).is_file() and Path(path).exists():  # it might block
         raise CheckpointError(f'{path} is no file: use the final.pth of a '
@@ -215,13 +199,7 @@ def warn_of_old_torch() -> None:
 
 
 def load_weights(network: nn.Module, state: dict, path: str | Path) -> None:
-    """Load a step's weights, all of which must fit.
-
-    Args:
-        network (nn.Module): The plain network.
-        state (dict): Its weights.
-        path (str | Path): Where they come from, for the message.
-    """
+    """Load a step's weights, all of which must fit."""
     try:
         network.load_state_dict(state)
     except RuntimeError as error:
@@ -279,9 +257,6 @@ def _load_plain(source: str, *args, **kwargs) -> dict:
 
     It takes the place of MMEngine's own, so that ``init_cfg``, ``pretrained``
     and ``load_from`` read tensors only too.
-
-    Raises:
-        CheckpointError: If they hold more than tensors, numbers and text.
     """
     warn_of_old_torch()
     try:
@@ -307,29 +282,17 @@ CheckpointLoader.load_checkpoint = staticmethod(_load_plain)
 
 
 def load_plain(source: str, device: str = 'cpu') -> dict:
-    """Read weights of somebody else's.
-
-    Args:
-        source (str): A file, a URL, or a name such as
-            ``torchvision://resnet18``.
-        device (str): Where to. Defaults to 'cpu'.
-
-    Returns:
-        dict: A state dict, or a checkpoint that holds one.
+    """Read somebody else's weights from a file, a URL, or a name such as
+    ``torchvision://resnet18``.
     """
     return CheckpointLoader.load_checkpoint(source, device)
 
 
 def fitting_weights(network: nn.Module, path: str) -> dict:
-    """Read the weights that a network has too, by name and shape.
+    """Read the weights that a plain network has too, by name and shape.
 
-    Args:
-        network (nn.Module): A plain network, which is filled. What does not
-            fit is told in MMEngine's words in the log.
-        path (str): Any file or URL of weights, see :func:`load_plain`.
-
-    Raises:
-        CheckpointError: If nothing fits.
+    It is filled with them. What does not fit is told in MMEngine's words in
+    the log.
     """
     content = load_plain(path)
     state = content.get('state_dict', content) if isinstance(

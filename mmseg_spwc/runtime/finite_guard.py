@@ -117,15 +117,8 @@ def first_bad_layer(model: nn.Module, args: tuple,
                     kwargs: dict) -> tuple[str | None, dict]:
     """Run a batch once more and watch the output of every layer.
 
-    Args:
-        model (nn.Module): The network; its ``teacher``, if it has one, is
-            watched too.
-        args (tuple): Positional inputs of the batch.
-        kwargs (dict): Named inputs of the batch.
-
-    Returns:
-        tuple: The name of the first layer whose output is not finite, or
-        None, and the losses.
+    Returns the name of the first layer whose output is not finite, or None,
+    and the losses. A ``teacher`` of the network is watched too.
     """
     found, handles = [], []
 
@@ -153,13 +146,8 @@ def first_bad_layer(model: nn.Module, args: tuple,
 def explain(model: nn.Module, inputs: tuple | None, names: list[str]) -> str:
     """Say in plain words where it began and with which files.
 
-    Args:
-        model (nn.Module): The network, its weights as before the step.
-        inputs (tuple, optional): ``(args, kwargs)`` of the forward pass.
-        names (list[str]): Losses or parameters that are not finite.
-
-    Returns:
-        str: A few sentences; empty if nothing is wrong on this rank.
+    ``names`` are losses or parameters that are not finite. The text is empty
+    if nothing is wrong on this rank.
     """
     layer, terms = None, []
     if inputs is not None:

@@ -26,13 +26,6 @@ def run_lock(work_dir: str | Path) -> Iterator[None]:
     The first rank opens ``run.lock``, which says who it is, and has the
     kernel lock it (``flock``) until the block or the process ends in whatever
     way. Files that an earlier run had not finished writing are removed.
-
-    Args:
-        work_dir (str | Path): The folder; made if it is not there.
-
-    Raises:
-        ConfigError: On all ranks, if another run holds the folder, or it
-            cannot be one.
     """
     path = Path(work_dir, FILE_NAME)
     from_first_rank(_take, path)

@@ -43,9 +43,6 @@ def processes(launcher: str) -> Iterator[None]:
 
     A process that ends without leaving its group may abort while the others
     leave. One that fails leaves them to the launcher.
-
-    Args:
-        launcher (str): See :func:`start_processes`.
     """
     start_processes(launcher)
     try:

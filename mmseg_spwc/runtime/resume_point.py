@@ -19,13 +19,8 @@ PATTERNS = ('epoch_*.pth', 'iter_*.pth')
 
 
 def check_plain(path: str | Path) -> dict:
-    """Read the structure of a checkpoint of MMEngine, and run no code.
-
-    Returns:
-        dict: Its content, with tensors on the meta device.
-
-    Raises:
-        CheckpointError: If it holds more than tensors, numbers and text.
+    """Read the structure of a checkpoint of MMEngine, and run no code; its
+    tensors are on the meta device.
     """
     try:
         content = torch.load(path, map_location='meta', weights_only=True)
@@ -56,13 +51,7 @@ def check_intact(path: str | Path) -> dict:
 def find_resume_point(folder: str | Path) -> str | None:
     """Choose the newest intact checkpoint of a step, on all ranks alike.
 
-    Args:
-        folder (str | Path): The step's work_dir.
-
-    Returns:
-        str | None: What to give to MMEngine as ``load_from``; None if there
-        is nothing to go on from. Broken files are left where they are, with a
-        warning.
+    Broken files are left where they are, with a warning.
     """
     return from_first_rank(_newest, Path(folder))
 

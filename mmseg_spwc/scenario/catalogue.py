@@ -77,19 +77,9 @@ def get_classification_scenario(dataset: str,
                                 **overrides: object) -> ClassificationScenario:
     """Build a scenario of classification by name or from the user's steps.
 
-    Args:
-        dataset: ``permuted_mnist``, ``permuted_digits``,
-            ``permuted_mnist_fashion``, ``cifar100`` or ``tiny_imagenet``;
-            any other name together with ``kind``, ``steps`` and
-            ``num_classes``.
-        name: The number of tasks of a permuted dataset; ``AxB`` for A tasks
-            of B classes. Free where ``steps`` are given.
-        order: ``random``: the scenario's ``seed`` decides which classes make
-            a task; ``natural``: by id; or another one of the dataset's
-            orders, which then is a part of the scenario's name. Defaults to
-            ``random``.
-        **overrides: Fields of :class:`ClassificationScenario`, such as
-            ``seed`` or ``kind='class'``. None leaves a field as it is.
+    As :func:`get_scenario`. A name is the number of tasks of a permuted
+    dataset, or ``AxB`` for A tasks of B classes. By the order ``random``, the
+    default, the scenario's ``seed`` decides which classes make a task.
     """
     return build_scenario(
         dict(overrides, problem='classification', dataset=dataset, name=name,
@@ -97,13 +87,7 @@ def get_classification_scenario(dataset: str,
 
 
 def build_scenario(cfg: Mapping) -> Scenario:
-    """Build a scenario from the dict form that a config holds.
-
-    Args:
-        cfg: Such as ``dict(dataset='voc', name='10-1')``, or
-            ``dict(problem='classification', dataset='cifar100',
-            name='10x10')``.
-    """
+    """Build a scenario from the dict form that a config holds."""
     if 'dataset' not in cfg:
         raise KeyError("A scenario needs the key 'dataset', such as "
                        "dict(dataset='voc', name='10-1').")

@@ -35,16 +35,9 @@ def choose_images(labels: np.ndarray, parts: np.ndarray, role: str,
                   heldout: Mapping) -> tuple[np.ndarray, dict]:
     """Choose the images that play a role at any step.
 
-    Args:
-        labels: Class id of every image, (N, ).
-        parts: Dataset of every image, (N, ).
-        role: ``train``, ``heldout`` or ``test``.
-        heldout: ``seed`` and ``ratio``; no ratio holds none out.
-
-    Returns:
-        tuple[np.ndarray, dict]: Indices of the images, and the facts of the
-        split: numbers of images and, where some are held out, ``seed``,
-        ``ratio`` and the ``sha256`` of the held-out indices.
+    Returns their indices, and the facts of the split: numbers of images and,
+    where some are held out, ``seed``, ``ratio`` and the ``sha256`` of the
+    held-out indices.
     """
     if role == 'test':
         return np.arange(len(labels)), dict(test=len(labels))
@@ -67,19 +60,11 @@ def stratified_split(labels: np.ndarray, ratio: float,
                      seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Split images into a training and a held-out part, class by class.
 
-    Of all images ``ratio`` are held out, and of each class ``ratio`` up to
-    one image. A class of two or more images has at least one on each side
-    (unless ``ratio`` is 0); a single image trains. The order in which a
-    class gives up its images depends on the seed, the class and its size,
-    and on no other random number.
-
-    Args:
-        labels: Class ids from 0, shape (N, ).
-        ratio: Share to hold out, from 0 to below 1.
-        seed: Another seed draws other images.
-
-    Returns:
-        tuple[np.ndarray, np.ndarray]: Sorted int64 indices of both parts.
+    Of all images ``ratio`` are held out, and of each class ``ratio`` up to one
+    image. A class of two or more images has at least one on each side (unless
+    ``ratio`` is 0); a single image trains. The order in which a class gives up
+    its images depends on the seed, the class and its size, and on no other
+    random number. Returns sorted indices of both parts.
     """
     check_ratio(ratio)
     labels = np.asarray(labels)

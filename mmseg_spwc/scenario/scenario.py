@@ -156,11 +156,8 @@ class Scenario(ABC):
 
     def label_map(self, source: int | None = None,
                   names: Sequence[str] | None = None) -> LabelMap:
-        """What the label values of a dataset mean.
-
-        Args:
-            source: See :meth:`source_of`.
-            names: The dataset's own names of its classes, by label value.
+        """What the label values of a dataset mean, which may name its classes
+        by label value.
         """
         own = None if source is None else self.data[source]
         first = self.num_classes - len(self.names)

@@ -158,11 +158,6 @@ class SegmentationScenario(Scenario):
 
         Only the new classes are labelled, and the old ones where the setting
         is ``sequential`` or the data say so; all others are 0.
-
-        Args:
-            t: The step.
-            labels: Of the dataset; by default the ids of the config's.
-            source: Whose data it is, see :meth:`source_of`.
         """
         own = None if source is None else self.data[source]
         labelled = set(self.seen_classes(t))

@@ -120,15 +120,9 @@ def read_steps(steps: Sequence, given: int | None, usual: int | None,
                least: int) -> dict:
     """Fields of a scenario from steps, some of which name their classes.
 
-    Args:
-        steps: As a config has them.
-        given: ``num_classes`` of the config's dataset, as the config has it.
-        usual: The same of a known dataset.
-        least: The same where all classes have names: 1 with background.
-
-    Returns:
-        dict: ``steps``, lists of ids, ``num_classes``, ``names`` and
-        ``data``.
+    ``given`` and ``usual`` are ``num_classes`` of the config's dataset, as the
+    config has it and of a known dataset; ``least`` is the same where all
+    classes have names: 1 with background.
     """
     steps = [_tidy(step, f'Step {t}') for t, step in enumerate(steps)]
     by_id = any(isinstance(c, int) for s in steps for c in s['classes'])

@@ -142,11 +142,7 @@ def build_plain(config: dict, channels: Sequence[int]):
 
 
 def load_previous(model, state: dict) -> None:
-    """Load the previous step's weights; only new channels may be absent.
-
-    Raises:
-        ValueError: If the weights are those of another network.
-    """
+    """Load the previous step's weights; only new channels may be absent."""
     wanted = model.state_dict()
     new = {key for key in wanted if model.is_new(key)}
     missing = wanted.keys() - state.keys() - new

@@ -206,12 +206,8 @@ def share_of_parameter(share: float, new: Tensor | None = None,
                        priority: Tensor | None = None) -> Tensor:
     """Share of the trained network in each weight.
 
-    Args:
-        share (float): Where all is equal.
-        new (Tensor, optional): Importances for this step.
-        old (Tensor, optional): Those for the steps before; of weights
-            without both the importances are equal.
-        priority (Tensor, optional): Factor of the old importances.
+    ``share`` holds where all is equal: of weights without importances for this
+    step and those before. ``priority`` multiplies the old ones.
     """
     if new is None or old is None:
         new = old = torch.ones(())
