@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import scripts
 import torch
 from mmengine.config import Config
 from mmengine.registry import init_default_scope
@@ -15,11 +16,6 @@ from mmseg.models import SegDataPreProcessor
 from mmseg_spwc.config.step import scenario_of, step_config
 from mmseg_spwc.consolidation import BLIP, per_sample
 from mmseg_spwc.consolidation.importance import ImportanceSum
-from mmseg_spwc.engine.footprint import (
-    AbstractStep,
-    build_networks,
-    step_footprint,
-)
 from mmseg_spwc.engine.hooks import (
     BitPreservingHook,
     ConsolidationHook,
@@ -38,6 +34,7 @@ from mmseg_spwc.runtime.abstract import (
 )
 
 ROOT = Path(__file__).resolve().parents[2]
+TOOL = scripts.load('tools/analysis_tools/memory.py')
 LEAVES = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / 'configs').rglob('*.py')
     if not {'_base_', 'sweeps'}.intersection(path.parts))
@@ -149,9 +146,9 @@ def replay(step, hook):
 def test_a_step_runs_on_one_device_and_waits_for_nothing(leaf, blind):
     cfg, scenario = load(leaf)
     config = step_config(cfg, scenario, scenario.num_steps - 1)
-    networks = build_networks(config)
+    networks = TOOL.build_networks(config)
     with abstract_device() as memory:
-        step = AbstractStep(config, scenario, *networks, memory)
+        step = TOOL.AbstractStep(config, scenario, *networks, memory)
         hooks = [HOOKS.build(h) for h in config.custom_hooks
                  if issubclass(HOOKS.get(h['type']),
                                ConsolidationHook | BitPreservingHook
@@ -175,4 +172,5 @@ def test_rcil_with_spwc_fits_a_card(monkeypatch):
     leaf = 'configs/spwc/rcil-spwc_deeplabv3-r101-d16_voc12aug-512x512.py'
     cfg, scenario = load(leaf)
     cfg.model.recompute = r'backbone\.layer([124]\.\d+|3\.\d)$'
-    assert sum(step_footprint(cfg, scenario, 5).values()) < 16 * 2**30
+    found = TOOL.step_footprint(cfg, scenario, 5)
+    assert sum(found.values()) < 16 * 2**30
