@@ -4,7 +4,7 @@
         [--work-dir D] [--resume] [--amp] [--verbose] [--check]
         [--launcher none|pytorch|slurm|mpi] [--cfg-options K=V ...]
 
-The config says everything; see mmseg_spwc/config/keys.py for the keys
+The config says everything; see docs/configs.md for the keys
 beside MMEngine's own. --scenario and --setting are short for the options
 scenario.name and scenario.setting. The record of the run is
 work_dir/record.json.

@@ -23,11 +23,10 @@ from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.terminal import shown
 from mmseg_spwc.utils.own import ADVICE
 
-from .keys import KNOWN
+from .keys import KNOWN, LAUNCHERS, check_single_values
 from .stages import GROUPS, check_effect, check_tables
 from .start import settle_classes
 from .step import scenario_of, steps_of
-from .values import LAUNCHERS, check_single_values
 
 
 class KeyValues(DictAction):

@@ -8,6 +8,11 @@ OURS = dict(
     InfiniteSampler='mmseg_spwc.SeededInfiniteSampler')
 # mixed-precision form of the optimiser wrapper, by device
 AMP_FORMS = dict(cuda='AmpOptimWrapper', cpu='mmseg_spwc.CpuAmpOptimWrapper')
+# default hooks that every step gets
+GUARDS = dict(
+    finite_guard='mmseg_spwc.FiniteGuardHook',
+    collapse_monitor='mmseg_spwc.CollapseMonitorHook',
+    preemption='mmseg_spwc.PreemptionHook')
 # models: see mmseg_spwc.problems; trackers: see mmseg_spwc.trackers.ONE_RUN
 
 LOG_PROCESSOR = 'mmseg_spwc.SequenceLogProcessor'

@@ -1,7 +1,7 @@
 """Every process must hold the same weights, scores and priorities."""
 import hashlib
-import math
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -16,9 +16,8 @@ def fingerprint(value: object) -> str:
     Equal fingerprints mean equal bits: types, shapes, names and order of a
     list count, the order of a mapping and the device of a tensor do not.
     """
-    digest = hashlib.sha256()
-    _feed(digest, value)
-    return digest.hexdigest()
+    text = json.dumps(value, sort_keys=True, default=_digest)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def check_agreement(where: str, **things: object) -> None:
@@ -48,37 +47,16 @@ def check_agreement(where: str, **things: object) -> None:
             'marked as finished.')
 
 
-def _feed(digest, value: object) -> None:
-    if isinstance(value, torch.Tensor):
-        value = value.detach().cpu().contiguous()
-        digest.update(f'tensor {value.dtype} {tuple(value.shape)}:'.encode())
-        digest.update(value.reshape(-1).view(torch.uint8).numpy())
-    elif isinstance(value, np.ndarray):
-        _feed(digest, torch.from_numpy(np.ascontiguousarray(value)))
-    elif isinstance(value, Mapping):
-        digest.update(f'mapping {len(value)}:'.encode())
-        for key in sorted(value, key=str):
-            _feed(digest, str(key))
-            _feed(digest, value[key])
-    elif isinstance(value, str):
-        text = value.encode()
-        digest.update(f'text {len(text)}:'.encode() + text)
-    elif isinstance(value, Sequence):
-        digest.update(f'list {len(value)}:'.encode())
-        for item in value:
-            _feed(digest, item)
-    else:
-        digest.update(f'{_plain(value)!r}:'.encode())
-
-
-def _plain(value: object) -> object:
-    """A number or None; NaN is NaN whatever its bits."""
+def _digest(value: object) -> object:
+    """What JSON does not know: arrays by their bits, NumPy's numbers."""
     if isinstance(value, np.generic):
-        value = value.item()
-    if value is not None and not isinstance(value, (bool, int, float)):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        value = torch.from_numpy(np.ascontiguousarray(value))
+    if not isinstance(value, torch.Tensor):
         raise TypeError('Cannot compare values of type '
                         f'{type(value).__name__} between processes: give '
                         'tensors, numbers or text.')
-    if isinstance(value, float) and math.isnan(value):
-        return 'nan'
-    return value
+    value = value.detach().cpu().contiguous()
+    bits = hashlib.sha256(value.reshape(-1).view(torch.uint8).numpy())
+    return [str(value.dtype), list(value.shape), bits.hexdigest()]

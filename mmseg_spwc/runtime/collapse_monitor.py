@@ -91,22 +91,6 @@ class CollapseMonitorHook(Hook):
 
     def after_val_iter(self, runner, batch_idx, data_batch=None,
                        outputs=None) -> None:
-        self._count(outputs)
-
-    def after_test_iter(self, runner, batch_idx, data_batch=None,
-                        outputs=None) -> None:
-        self._count(outputs)
-
-    def after_val_epoch(self, runner, metrics=None) -> None:
-        self._judge('held-out', runner)
-
-    def after_test_epoch(self, runner, metrics=None) -> None:
-        self._judge('test', runner)
-
-    def _reset(self) -> None:
-        self._counts = torch.zeros(2, CLASSES, dtype=torch.int64)
-
-    def _count(self, outputs) -> None:
         for sample in outputs or ():
             predicted, true = _labels(sample)
             if predicted is None or true is None:
@@ -118,6 +102,17 @@ class CollapseMonitorHook(Hook):
                 self._counts[row] += torch.bincount(
                     labels.flatten().long().clamp(max=CLASSES - 1),
                     minlength=CLASSES).cpu()
+
+    after_test_iter = after_val_iter
+
+    def after_val_epoch(self, runner, metrics=None) -> None:
+        self._judge('held-out', runner)
+
+    def after_test_epoch(self, runner, metrics=None) -> None:
+        self._judge('test', runner)
+
+    def _reset(self) -> None:
+        self._counts = torch.zeros(2, CLASSES, dtype=torch.int64)
 
     def _judge(self, images: str, runner) -> None:
         all_reduce(self._counts)

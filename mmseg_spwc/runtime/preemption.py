@@ -53,11 +53,6 @@ class StopRequest:
 _CURRENT: list[StopRequest] = []
 
 
-def current_request() -> StopRequest | None:
-    """The request that :func:`stop_requests` has opened, if any."""
-    return _CURRENT[-1] if _CURRENT else None
-
-
 @contextlib.contextmanager
 def stop_requests() -> Iterator[StopRequest]:
     """Collect signals instead of dying from them, inside the block."""
@@ -92,12 +87,6 @@ class PreemptionHook(Hook):
     # after everything that belongs to an iteration, checkpoints included
     priority = 'LOWEST'
 
-    def __init__(self) -> None:
-        self._request: StopRequest | None = None
-
-    def before_run(self, runner) -> None:
-        self._request = current_request()
-
     def after_train_iter(self, runner, batch_idx, data_batch=None,
                          outputs=None) -> None:
         # gradients that wait for the next iteration are not stored
@@ -106,19 +95,14 @@ class PreemptionHook(Hook):
 
     def after_val_iter(self, runner, batch_idx, data_batch=None,
                        outputs=None) -> None:
-        self._stop_scoring()
-
-    def after_test_iter(self, runner, batch_idx, data_batch=None,
-                        outputs=None) -> None:
-        self._stop_scoring()
-
-    def _asked(self) -> bool:
-        return self._request is not None and self._request.agreed()
-
-    def _stop_scoring(self) -> None:
         if self._asked():
             raise Preempted('The run was stopped while it scored a model. '
                             'Go on with --resume.')
+
+    after_test_iter = after_val_iter
+
+    def _asked(self) -> bool:
+        return bool(_CURRENT) and _CURRENT[-1].agreed()
 
     def _save(self, runner) -> str:
         stopped = (f'The run was stopped after iteration {runner.iter + 1} '

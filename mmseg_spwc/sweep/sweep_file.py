@@ -28,8 +28,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mmseg_spwc.config.keys import MOST_SEED, PATH, SEED
 from mmseg_spwc.config.load import config_path, read_config
-from mmseg_spwc.config.values import MOST_SEED, PATH, SEED
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.utils.options import Kind, is_list, is_number, is_whole
 from mmseg_spwc.visualization.figures import FIGURES

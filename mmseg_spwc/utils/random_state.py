@@ -17,7 +17,8 @@ def get_random_state() -> dict:
         numpy=[torch.from_numpy(keys.astype(np.int64)), position, has_gauss,
                cached],
         torch=torch.get_rng_state())
-    if torch.cuda.is_available():
+    # not in use, or in a forked worker, where it would not start
+    if torch.cuda.is_initialized():
         state['cuda'] = torch.cuda.get_rng_state()
     return state
 
@@ -37,19 +38,11 @@ def set_random_state(state: dict) -> None:
 @contextlib.contextmanager
 def generators_kept() -> Iterator[None]:
     """Leave the generators as they are before a block."""
-    python, array = random.getstate(), np.random.get_state()
-    tensor = torch.get_rng_state()
-    # not in use, or in a forked worker, where it would not start
-    used = torch.cuda.is_initialized()
-    gpu = torch.cuda.get_rng_state() if used else None
+    state = get_random_state()
     try:
         yield
     finally:
-        random.setstate(python)
-        np.random.set_state(array)
-        torch.set_rng_state(tensor)
-        if gpu is not None:
-            torch.cuda.set_rng_state(gpu)
+        set_random_state(state)
 
 
 def seed_generators(*entropy: int) -> None:

@@ -10,7 +10,8 @@ import pytest
 import torch
 from mmengine.config import Config
 
-from mmseg_spwc.config.guards import GUARDS, add_guards
+from mmseg_spwc.config.step import add_guards
+from mmseg_spwc.config.types import GUARDS
 from mmseg_spwc.datasets.loading import steady_worker_init
 
 

@@ -5,8 +5,7 @@ from .feature_replay_hook import FeatureReplayHook
 from .pretuning_hook import PretuningHook
 from .prototype_hook import PrototypeHook
 from .pseudo_label_hook import PseudoLabelHook
-from .replay_priority_hook import ReplayPriorityHook
-from .self_paced_hook import SelfPacedHook
+from .self_paced_hook import ReplayPriorityHook, SelfPacedHook
 from .step_transition_hook import StepTransitionHook
 from .weight_fusion_hook import SelfPacedFusionHook, WeightFusionHook
 

@@ -11,7 +11,7 @@ from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.runtime.agreement import check_agreement
 from mmseg_spwc.terminal import track
 from mmseg_spwc.utils.distributed import unwrap
-from mmseg_spwc.utils.random_state import get_random_state, set_random_state
+from mmseg_spwc.utils.random_state import generators_kept
 
 
 @HOOKS.register_module()
@@ -30,24 +30,23 @@ class PseudoLabelHook(Hook):
         labeller = student.pseudo_label
         if labeller is None or not labeller.needs_thresholds:
             return
-        state = get_random_state()
         loader = runner.train_dataloader
         entropies = EntropyThresholds(
             sum(student.channels), compat=labeller.compat,
             device=next(student.parameters()).device)
         batches = itertools.islice(loader, len(loader))
-        for batch in track(batches, len(loader), 'pseudo labels'):
-            batch = student.data_preprocessor(batch, training=True)
-            labels = labels_of(batch['data_samples'])
-            logits = student.teacher.tapped_forward(
-                batch['inputs']).features.logits
-            entropies.update(
-                student.upsample(logits, labels.shape[1:]), labels,
-                sum(student.channels[:-1]),
-                named_channels(batch['data_samples'], logits))
+        with generators_kept():
+            for batch in track(batches, len(loader), 'pseudo labels'):
+                batch = student.data_preprocessor(batch, training=True)
+                labels = labels_of(batch['data_samples'])
+                logits = student.teacher.tapped_forward(
+                    batch['inputs']).features.logits
+                entropies.update(
+                    student.upsample(logits, labels.shape[1:]), labels,
+                    sum(student.channels[:-1]),
+                    named_channels(batch['data_samples'], logits))
         all_reduce(entropies.histogram)
         check_agreement('about the entropies that give the thresholds',
                         histogram=entropies.histogram)
         labeller.thresholds = entropies.thresholds(
             labeller.floor, labeller.portion)
-        set_random_state(state)
