@@ -9,6 +9,7 @@ from test_config_tree import CONFIGS, LEAVES, files_behind
 
 from mmseg_spwc.config.stages import GROUPS, TABLE, overrides, tables_of
 from mmseg_spwc.config.step import scenario_of
+from mmseg_spwc.config.types import TRANSITION
 from mmseg_spwc.engine import step_config
 from mmseg_spwc.scenario.catalogue import CATALOGUE
 
@@ -97,32 +98,45 @@ def test_keys_that_are_set_inside_a_table_s_part_win(leaf):
                 assert at(change, f'{rest}.{key}') == 77
 
 
+def nested(values: dict) -> dict:
+    """Values by dotted key as the dicts that a config file holds."""
+    whole = {}
+    for place, value in values.items():
+        *outer, last = place.split('.')
+        part = whole
+        for word in outer:
+            part = part.setdefault(word, {})
+        part[last] = value
+    return whole
+
+
 @pytest.mark.parametrize(
     'fragment', FRAGMENTS,
     ids=lambda path: str(path.relative_to(CONFIGS)))
 def test_a_file_that_inherits_a_leaf_wins(fragment, tmp_path):
-    leaf = next(path for path in LEAVES if fragment in files_behind(path))
-    text = f"_base_ = r'{leaf}'\n"
-    given = {}
-    for place, table in tables_in(load(leaf)).items():
-        value = users_value(table)
-        if isinstance(value, (int, float)):
-            given[place] = value / 100 if isinstance(value, float) else value
-    inherited = Config({})
-    inherited.merge_from_dict(given)
-    text += ''.join(f'{key} = {value}\n'
-                    for key, value in inherited.to_dict().items())
+    """For each table of each fragment, in the config of a step."""
+    places = tables_in(Config.fromfile(fragment))
+    leaf = next(path for path in LEAVES if fragment in files_behind(path)
+                and places.keys() <= tables_in(load(path)).keys())
+    given = {place: users_value(table)
+             for place, table in tables_in(load(leaf)).items()}
+    given = {place: value / 100 if isinstance(value, float) else value
+             for place, value in given.items()}
     own = tmp_path / 'own.py'
-    own.write_text(text)
+    own.write_text(f"_base_ = r'{leaf}'\n" + ''.join(
+        f'{key} = {value}\n' for key, value in nested(given).items()))
     cfg = load(own)
-    assert given
     for scenario in scenarios_of(cfg):
         for place, value in given.items():
             group, stage, rest = place.split('.', 2)
+            if isinstance(value, dict):
+                value = dict(type='Own')
             step = 0 if stage == 'first' else scenario.num_steps - 1
             out = step_config(cfg, scenario, step)
             if rest.startswith('hooks.'):  # they end in MMEngine's list
-                _, hook, rest = rest.split('.', 2)
-                kind = at(cfg, f'{group}.{stage}.hooks.{hook}.type')
+                _, hook, *rest = rest.split('.')
+                kind = at(cfg, f'{group}.{stage}.hooks.{hook}').get(
+                    'type', TRANSITION)
                 out = next(h for h in out.custom_hooks if h.type == kind)
-            assert at(out, rest) == value
+                rest = '.'.join(rest)
+            assert (at(out, rest) if rest else out) == value

@@ -1,5 +1,7 @@
 """Every room imports only what docs/architecture.md allows it."""
 import ast
+import collections
+import importlib
 import re
 import subprocess
 import sys
@@ -152,3 +154,48 @@ def test_every_file_on_the_map_exists():
                                  'tools/')) and 'NAME' not in name}
     assert len(named) > 15
     assert not [n for n in named if not (ROOT / n.split()[0]).exists()]
+
+
+def texts(*folders: str) -> str:
+    """What is written in some folders, and in the pages beside them."""
+    files = [path for folder in folders
+             for path in sorted((ROOT / folder).rglob('*'))
+             if path.suffix in {'.py', '.md', '.sh', '.html', '.js'}
+             and '.mim' not in path.parts]
+    return '\n'.join(path.read_text()
+                     for path in [*files, *sorted(ROOT.glob('*.md'))])
+
+
+def test_every_file_that_is_named_exists():
+    named = re.findall(r'\bmmseg_spwc/[a-z_]+/[a-z_/]+\.py', texts(
+        'mmseg_spwc', 'configs', 'docs', 'tools', 'benchmarks'))
+    assert len(named) > 10
+    assert not [name for name in named if not (ROOT / name).exists()]
+
+
+def is_override(path: Path, kind: str, name: str) -> bool:
+    module = '.'.join(path.relative_to(ROOT).with_suffix('').parts)
+    found = getattr(importlib.import_module(
+        module.removesuffix('.__init__')), kind)
+    return any(hasattr(base, name) for base in found.__mro__[1:])
+
+
+def test_nothing_is_there_for_tests_alone():
+    counts = collections.Counter(re.findall(r'\w+', texts(
+        'mmseg_spwc', 'configs', 'docs', 'tools', 'benchmarks')))
+    alone = []
+    for path in sorted(PACKAGE.rglob('*.py')):
+        if '.mim' in path.parts:
+            continue
+        for node in ast.parse(path.read_text()).body:
+            members = [(node, None)]
+            if isinstance(node, ast.ClassDef):
+                members += [(member, node.name) for member in node.body]
+            alone += [
+                f'{path.relative_to(ROOT)}: {member.name}'
+                for member, kind in members
+                if isinstance(member, ast.FunctionDef | ast.ClassDef)
+                and counts[member.name] < 2 and not member.decorator_list
+                and not member.name.startswith('__')
+                and not (kind and is_override(path, kind, member.name))]
+    assert not alone

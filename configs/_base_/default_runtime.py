@@ -17,7 +17,7 @@ default_hooks = dict(
     # two: should the newer one be damaged, the older one goes on
     checkpoint=dict(type='CheckpointHook', interval=1, max_keep_ckpts=2),
     sampler_seed=dict(type='DistSamplerSeedHook'))
-# every step gets its guards (mmseg_spwc/config/guards.py) by itself
+# every step gets its guards (mmseg_spwc/config/types.py) by itself
 visualizer = dict(
     type='SegLocalVisualizer',
     vis_backends=[dict(type='LocalVisBackend')],

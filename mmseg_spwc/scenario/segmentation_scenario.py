@@ -148,10 +148,6 @@ class SegmentationScenario(Scenario):
         """Number of output channels that step t adds."""
         return len(self.new_classes(t)) + (self.has_background and t == 0)
 
-    def raw_labels(self, classes: Iterable[int]) -> frozenset[int]:
-        """Raw label values of class ids."""
-        return frozenset(c - self.label_offset for c in classes)
-
     def train_table(self, t: int, labels: LabelMap | None = None,
                     source: int | None = None) -> np.ndarray:
         """Lookup (256, ) from label value to channel for training at step t.

@@ -17,8 +17,7 @@ def get_random_state() -> dict:
         numpy=[torch.from_numpy(keys.astype(np.int64)), position, has_gauss,
                cached],
         torch=torch.get_rng_state())
-    # not in use, or in a forked worker, where it would not start
-    if torch.cuda.is_initialized():
+    if torch.cuda.is_available():
         state['cuda'] = torch.cuda.get_rng_state()
     return state
 
@@ -38,11 +37,19 @@ def set_random_state(state: dict) -> None:
 @contextlib.contextmanager
 def generators_kept() -> Iterator[None]:
     """Leave the generators as they are before a block."""
-    state = get_random_state()
+    python, array = random.getstate(), np.random.get_state()
+    tensor = torch.get_rng_state()
+    # not in use, or in a forked worker, where it would not start
+    used = torch.cuda.is_initialized()
+    gpu = torch.cuda.get_rng_state() if used else None
     try:
         yield
     finally:
-        set_random_state(state)
+        random.setstate(python)
+        np.random.set_state(array)
+        torch.set_rng_state(tensor)
+        if gpu is not None:
+            torch.cuda.set_rng_state(gpu)
 
 
 def seed_generators(*entropy: int) -> None:

@@ -23,8 +23,13 @@ def write_pair(image: Path, mask: Path, labels: list) -> None:
     cv2.imwrite(str(mask), blocks.repeat(4, 0).repeat(4, 1))
 
 
+def new_labels(scenario: Scenario, step: int) -> list:
+    return sorted(c - scenario.label_offset
+                  for c in scenario.new_classes(step))
+
+
 def labels_of(scenario: Scenario, step: int) -> list:
-    return sorted({0, *scenario.raw_labels(scenario.new_classes(step))})
+    return sorted({0, *new_labels(scenario, step)})
 
 
 def write_voc(root: Path, scenario: Scenario, steps: list) -> None:
@@ -82,8 +87,7 @@ def write_classes(root: Path, scenario: Scenario, steps: list) -> None:
     for step in steps:
         for i, split in enumerate([*['train'] * 3, 'val']):
             write_street(root, split, f'city/city_{step:02d}{i}_000019',
-                         sorted(scenario.raw_labels(
-                             scenario.new_classes(step))))
+                         new_labels(scenario, step))
 
 
 def write_street(root: Path, split: str, name: str, labels: list) -> None:
