@@ -57,11 +57,15 @@ class Classification(Problem):
                               'of one size use mmseg_spwc.InMemoryImages.')
         train, test = out.train_dataloader, out.test_dataloader
         test.setdefault('batch_size', train.get('batch_size') or 1)
+        _check_usual('test_dataloader.sampler', test.get('sampler'),
+                     ('DefaultSampler', ))
         # no sample is repeated to fill a rank: each counts once
         test.sampler = dict(
             type='DefaultSampler', shuffle=False, round_up=False)
-        for loader in (train, test):
-            loader.collate_fn = dict(type='mmseg_spwc.collate_batches')
+        for name in ('train_dataloader', 'test_dataloader'):
+            _check_usual(f'{name}.collate_fn', out[name].get('collate_fn'),
+                         ('default_collate', 'pseudo_collate'))
+            out[name].collate_fn = dict(type='mmseg_spwc.collate_batches')
         return {}, dict(augment=train.dataset.pop('augment', []))
 
     def evaluator(self, metrics: list) -> Mapping:
@@ -116,6 +120,14 @@ class Classification(Problem):
         return accuracy_summary(
             [s['accuracy_by_step'] for s in steps],
             [(s.get('consolidation') or {}) for s in steps])
+
+
+def _check_usual(where: str, given: Mapping | None, usual: tuple) -> None:
+    """Refuse a part of MMPretrain's loaders that would be replaced."""
+    if given and given.get('type') not in usual:
+        raise ConfigError(f'{where} is {given.get("type")}: a sequence needs '
+                          'its own, which counts every image once and keeps '
+                          'batches together. Leave it out.')
 
 
 def accuracy_summary(rows: list, kept: list) -> dict:

@@ -3,6 +3,7 @@ import re
 from pathlib import Path
 
 import pytest
+from mmengine.config import Config
 
 from mmseg_spwc.config.keys import KEYS, MMENGINES, check_keys
 from mmseg_spwc.config.preflight import check_parts, plan_steps
@@ -70,6 +71,21 @@ def test_what_cannot_be_honoured_is_refused(tiny_config, change, message):
     cfg.merge_from_dict(change)
     with pytest.raises(ConfigError, match=message):
         step(cfg, 0)
+
+
+@pytest.mark.parametrize('key, usual, own', [
+    ('test_dataloader.sampler', 'DefaultSampler', 'MySampler'),
+    ('test_dataloader.collate_fn', 'default_collate', 'my_collate'),
+    ('train_dataloader.collate_fn', 'pseudo_collate', 'my_collate')])
+def test_a_classifier_s_own_loading_is_refused(key, usual, own):
+    cfg = Config.fromfile('configs/classification/finetune/'
+                          'finetune_mlp_permuted-digits.py')
+    cfg.work_dir = 'work'
+    cfg.merge_from_dict({key: dict(type=usual)})
+    step(cfg)
+    cfg.merge_from_dict({key: dict(type=own)})
+    with pytest.raises(ConfigError, match=f'{key} is {own}: .* Leave it out'):
+        step(cfg)
 
 
 def test_a_config_holds_no_config(tiny_config):
