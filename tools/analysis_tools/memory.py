@@ -15,6 +15,7 @@ are not counted.
 """
 import argparse
 import copy
+import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +24,8 @@ import torch
 from mmengine.config import Config
 from mmengine.optim import build_optim_wrapper
 from mmengine.registry import init_default_scope
+from mmengine.structures import PixelData
+from mmseg.structures import SegDataSample
 from torch import Tensor, nn
 
 from mmseg_spwc.config.load import add_config_options, load_config
@@ -34,7 +37,6 @@ from mmseg_spwc.engine.hooks.step_transition_hook import build_plain
 from mmseg_spwc.engine.optim import Consolidated
 from mmseg_spwc.engine.step_data import trained_params
 from mmseg_spwc.errors import user_errors
-from mmseg_spwc.problems import problem_of
 from mmseg_spwc.registry import HOOKS, MODELS
 from mmseg_spwc.runtime.abstract import (
     DEVICE,
@@ -44,6 +46,7 @@ from mmseg_spwc.runtime.abstract import (
 )
 from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.selfpaced import priority_takers
+from mmseg_spwc.structures import BatchSamples
 
 ROOT = Path(__file__).resolve().parents[2]
 BEGIN, END = '<!-- table: memory.py --table -->', '<!-- end of the table -->'
@@ -201,7 +204,7 @@ class AbstractStep:
                 setattr(model, name,
                         memory.counts('losses', getattr(model, name)))
         with memory.part('batch'):
-            self.batch = problem_of(scenario).blank_batch(config, DEVICE)
+            self.batch = blank_batch(config, scenario)
         # the scaler of mixed precision needs a GPU, and next to no memory
         wrapper = dict(copy.deepcopy(config.optim_wrapper.to_dict()),
                        type='OptimWrapper')
@@ -240,6 +243,27 @@ class AbstractStep:
             self.wrapper.step()
         self.wrapper.zero_grad()
         return losses
+
+
+def blank_batch(config: Config, scenario: Scenario) -> dict:
+    """A batch of the right shapes, as a model takes it; its numbers are any.
+    """
+    batch, model = config.train_dataloader.batch_size, config.model
+    if scenario.problem == 'classification':
+        channels = len(model.data_preprocessor.get('mean') or 'RGB')
+        side = model.backbone.get('image_size') or math.isqrt(
+            model.backbone.get('in_features', 224**2 * channels) // channels)
+        labels = torch.empty(batch, dtype=torch.long, device=DEVICE)
+        return dict(
+            inputs=torch.empty(batch, channels, side, side, device=DEVICE),
+            data_samples=BatchSamples(labels, labels.clone()))
+    size = tuple(model.data_preprocessor.size)
+    labels = torch.empty(batch, 1, *size, dtype=torch.long, device=DEVICE)
+    meta = dict(img_shape=size, ori_shape=size, pad_shape=size)
+    return dict(
+        inputs=torch.empty(batch, 3, *size, device=DEVICE),
+        data_samples=[SegDataSample(gt_sem_seg=PixelData(data=label),
+                                    metainfo=meta) for label in labels])
 
 
 def blank(params: Mapping[str, Tensor], kind: str) -> dict[str, Tensor]:
