@@ -1,4 +1,5 @@
 """A few parameters trained while the network stands still."""
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 
 import torch
@@ -9,6 +10,22 @@ from torch.optim.lr_scheduler import PolynomialLR
 from torch.utils.data import DataLoader
 
 from mmseg_spwc.models.segmentor import labels_of
+from mmseg_spwc.utils.distributed import unwrap
+from mmseg_spwc.utils.random_state import seeded
+
+from .context import context_of
+from .step_data import once_through
+
+
+@contextlib.contextmanager
+def standing_still(runner) -> Iterator[nn.Module]:
+    """The student in eval mode, and random numbers of its step's own."""
+    student = unwrap(runner.model)
+    training = student.training
+    student.eval()
+    with seeded(runner.seed or 0, context_of(runner).step):
+        yield student
+    student.train(training)
 
 
 @torch.no_grad()
@@ -47,6 +64,19 @@ def one_epoch(student: nn.Module, loader: DataLoader,
     loader.sampler.set_epoch(epoch)
     batches = (b for b, _ in zip(loader, range(len(loader)), strict=False))
     return prepared(student, batches)
+
+
+@torch.no_grad()
+def summed(student: nn.Module, loader: DataLoader,
+           sums_of: Callable) -> tuple[Tensor, Tensor]:
+    """Sums and counts that a function gives, over a step's images."""
+    total, count = 0., 0.
+    for inputs, labels in prepared(student, once_through(loader)):
+        sums, counts = sums_of(inputs, labels)
+        total, count = total + sums, count + counts
+    all_reduce(total)
+    all_reduce(count)
+    return total, count
 
 
 def prepared(student: nn.Module, batches: Iterable) -> Iterator:

@@ -2,7 +2,6 @@
 from .catalogue import (
     build_scenario,
     check_row_name,
-    get_classification_scenario,
     get_scenario,
     row_names,
 )
@@ -29,7 +28,7 @@ __all__ = [
     'ClassificationScenario', 'LabelMap', 'SETTINGS', 'Scenario',
     'SegmentationScenario', 'StepData', 'UNLEARNT', 'build_scenario',
     'changed_facts', 'check_row_name', 'check_task_data', 'choose_images',
-    'domain_of', 'get_classification_scenario', 'get_scenario', 'hold_out',
+    'domain_of', 'get_scenario', 'hold_out',
     'row_names', 'select_heldout', 'select_samples', 'select_test',
     'select_train', 'split_digest', 'stratified_split'
 ]

@@ -71,21 +71,6 @@ def get_scenario(dataset: str,
              order=order))
 
 
-def get_classification_scenario(dataset: str,
-                                name: str | None = None,
-                                order: str | None = None,
-                                **overrides: object) -> ClassificationScenario:
-    """Build a scenario of classification by name or from the user's steps.
-
-    As :func:`get_scenario`. A name is the number of tasks of a permuted
-    dataset, or ``AxB`` for A tasks of B classes. By the order ``random``, the
-    default, the scenario's ``seed`` decides which classes make a task.
-    """
-    return build_scenario(
-        dict(overrides, problem='classification', dataset=dataset, name=name,
-             order=order))
-
-
 def build_scenario(cfg: Mapping) -> Scenario:
     """Build a scenario from the dict form that a config holds."""
     if 'dataset' not in cfg:

@@ -2,7 +2,13 @@
 import numpy as np
 import pytest
 
-from mmseg_spwc.scenario import build_scenario, get_classification_scenario
+from mmseg_spwc.scenario import ClassificationScenario, build_scenario
+
+
+def classification(dataset: str, name: str | None = None,
+                   **fields: object) -> ClassificationScenario:
+    return build_scenario(dict(
+        fields, problem='classification', dataset=dataset, name=name))
 
 
 @pytest.mark.parametrize(('dataset', 'name', 'channels'), [
@@ -14,31 +20,30 @@ from mmseg_spwc.scenario import build_scenario, get_classification_scenario
     ('tiny_imagenet', '10x20', [20] * 10),
 ])
 def test_sizes(dataset, name, channels):
-    scenario = get_classification_scenario(dataset, name)
+    scenario = classification(dataset, name)
     assert scenario.channels(scenario.num_steps - 1) == tuple(channels)
     assert build_scenario(scenario.to_dict()) == scenario
 
 
 def test_kinds():
-    mnist = get_classification_scenario('permuted_mnist', '10')
+    mnist = classification('permuted_mnist', '10')
     assert (mnist.kind, mnist.heads, mnist.permute) == ('domain', 'shared',
                                                         True)
-    heads = get_classification_scenario(
-        'permuted_mnist', '10', heads='per_step')
+    heads = classification('permuted_mnist', '10', heads='per_step')
     assert heads.num_channels(9) == 100
-    cifar = get_classification_scenario('cifar100', '10x10')
+    cifar = classification('cifar100', '10x10')
     assert (cifar.kind, cifar.heads, cifar.permute) == ('task', 'per_step',
                                                         False)
-    grown = get_classification_scenario('cifar100', '10x10', kind='class')
+    grown = classification('cifar100', '10x10', kind='class')
     assert grown.heads == 'shared'
 
 
 def test_class_orders():
-    natural = get_classification_scenario('cifar100', '5x20', order='natural')
+    natural = classification('cifar100', '5x20', order='natural')
     assert natural.steps[1] == tuple(range(20, 40))
     orders = []
     for seed in (0, 1):
-        scenario = get_classification_scenario('cifar100', '10x10', seed=seed)
+        scenario = classification('cifar100', '10x10', seed=seed)
         order = [c for step in scenario.steps for c in step]
         assert sorted(order) == list(range(100))
         assert order == np.random.default_rng(seed).permutation(100).tolist()
@@ -46,21 +51,21 @@ def test_class_orders():
         orders.append(order)
     assert orders[0] != orders[1]
     # the same order, cut otherwise
-    halves = get_classification_scenario('cifar100', '20x5')
+    halves = classification('cifar100', '20x5')
     assert [c for step in halves.steps for c in step] == orders[0]
 
 
 def test_a_known_order():
     """A run of the past can be repeated: the order of seed 0 is fixed."""
-    scenario = get_classification_scenario('cifar100', '10x10')
+    scenario = classification('cifar100', '10x10')
     assert scenario.steps[0] == (82, 36, 20, 5, 93, 16, 94, 52, 72, 90)
 
 
 def test_own_datasets_and_steps():
-    own = get_classification_scenario(
+    own = classification(
         'birds', kind='class', steps=[[0, 1], [2]], num_classes=3)
     assert (own.name, own.num_steps) == ('custom', 2)
-    known = get_classification_scenario(
+    known = classification(
         'cifar100', 'mine', steps=[[5, 1], [7]], partial=True)
     assert known.steps == ((5, 1), (7, )) and known.kind == 'task'
 
@@ -77,29 +82,29 @@ def test_own_datasets_and_steps():
 ])
 def test_wrong_names(args, fields, message):
     with pytest.raises(ValueError, match=message):
-        get_classification_scenario(*args, **fields)
+        classification(*args, **fields)
 
 
 def test_unknown_keyword():
     with pytest.raises(TypeError, match="Did you mean 'heads'"):
-        get_classification_scenario('cifar100', '10x10', head='task')
+        classification('cifar100', '10x10', head='task')
 
 
 def test_a_number_as_a_name():
     """So a command line gives it: scenario.name=3."""
     number, word = (
-        get_classification_scenario('permuted_digits', n) for n in (3, '3'))
+        classification('permuted_digits', n) for n in (3, '3'))
     assert number.name == '3'
     assert number.hash == word.hash
 
 
 def test_easy_classes_first():
-    scenario = get_classification_scenario(
+    scenario = classification(
         'tiny_imagenet', '10x20', order='easy-first')
     assert scenario.name == '10x20-easy-first'
     assert sorted(sum(scenario.steps, ())) == list(range(200))
     assert scenario.steps[0][:3] == (103, 191, 23)
     assert scenario.steps[9][-1] == 88
     # the order is fixed, whatever the seed
-    assert scenario.steps == get_classification_scenario(
+    assert scenario.steps == classification(
         'tiny_imagenet', '10x20', order='easy-first', seed=5).steps

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from mmseg_spwc.scenario import (
     ClassificationScenario,
     build_scenario,
-    get_classification_scenario,
     get_scenario,
 )
 
@@ -197,8 +196,7 @@ def test_partial_and_class_zero():
 
 def test_build_by_problem():
     cfg = dict(problem='classification', dataset='cifar100', name='10x10')
-    assert build_scenario(cfg) == get_classification_scenario(
-        'cifar100', '10x10')
+    assert isinstance(build_scenario(cfg), ClassificationScenario)
     seg = dict(problem='segmentation', dataset='voc', name='10-1')
     assert build_scenario(seg) == get_scenario('voc', '10-1')
     with pytest.raises(ValueError, match="Did you mean 'classification'"):

@@ -21,10 +21,15 @@ from mmseg_spwc.models.feature_replay import (
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 from mmseg_spwc.utils.files import write_tensors
-from mmseg_spwc.utils.random_state import seeded
 
 from ..context import StepContext, context_of
-from ..side_training import decoder_map, minimise, one_epoch, prepared
+from ..side_training import (
+    decoder_map,
+    minimise,
+    one_epoch,
+    prepared,
+    standing_still,
+)
 from ..step_data import once_through
 
 FILE_NAME = 'feature_memory.pth'
@@ -133,7 +138,6 @@ class FeatureReplayHook(Hook):
                                       self.memory_size)
 
     def after_train(self, runner) -> None:
-        student = unwrap(runner.model)
         context = context_of(runner)
         step = context.step
         if step > 0 and context.entry.get('start_from'):
@@ -141,13 +145,10 @@ class FeatureReplayHook(Hook):
                 'Features of old classes are carried on while a step is '
                 f'trained, so step {step} cannot be taken from start_from: '
                 'start from a step 0.')
-        training = student.training
-        student.eval()
-        with seeded(runner.seed or 0, step):
+        with standing_still(runner) as student:
             if step > 0:
                 self._replay(student, runner.train_dataloader)
             self._collect(student, runner.train_dataloader)
-        student.train(training)
         from_first_rank(write_tensors, Path(runner.work_dir, FILE_NAME),
                         self.memory.state_dict())
 

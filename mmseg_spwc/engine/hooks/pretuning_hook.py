@@ -2,7 +2,6 @@
 import copy
 
 import torch
-from mmengine.dist import all_reduce
 from mmengine.hooks import Hook
 from mmengine.logging import print_log
 from mmengine.registry import OPTIMIZERS
@@ -15,13 +14,10 @@ from mmseg_spwc.models.growing import first_new
 from mmseg_spwc.models.losses import UnbiasedCrossEntropyLoss
 from mmseg_spwc.models.losses.base import shrink
 from mmseg_spwc.registry import HOOKS
-from mmseg_spwc.utils.distributed import unwrap
 from mmseg_spwc.utils.options import is_number, is_positive
-from mmseg_spwc.utils.random_state import seeded
 
 from ..context import context_of
-from ..side_training import decoder_map, minimise, prepared
-from ..step_data import once_through
+from ..side_training import decoder_map, minimise, standing_still, summed
 
 
 @HOOKS.register_module()
@@ -64,16 +60,11 @@ class PretuningHook(Hook):
                               'hooks.pretuning out.')
 
     def before_train(self, runner) -> None:
-        step = context_of(runner).step
-        if step == 0 or runner.iter > 0:
+        if context_of(runner).step == 0 or runner.iter > 0:
             return
-        student = unwrap(runner.model)
-        training = student.training
-        student.eval()
-        with seeded(runner.seed or 0, step):
+        with standing_still(runner) as student:
             loss = self._tune(student, runner.train_dataloader,
                               runner.cfg.optim_wrapper.optimizer)
-        student.train(training)
         print_log(f'Tuned the new rows, loss {loss:.4f}', 'current')
 
     def _tune(self, student: nn.Module, loader: DataLoader,
@@ -173,20 +164,18 @@ def class_matches(maps: Tensor, probabilities: Tensor, labels: Tensor,
     return torch.stack(sums), torch.stack(counts)
 
 
-@torch.no_grad()
 def measure_matches(student: nn.Module, loader: DataLoader,
                     old: Tensor) -> Tensor:
     """M at the start: the mean of :func:`class_matches` over a step's
     images, of all ranks."""
     classes = range(student.num_old, student.num_old + student.num_new)
-    total, count = 0., 0.
-    for inputs, labels in prepared(student, once_through(loader)):
+
+    def sums_of(inputs: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         features = student.tapped_forward(inputs).features
         logits = features.logits[:, :student.num_old].float()
-        sums, counts = class_matches(
+        return class_matches(
             features.decoder.float(), logits.softmax(dim=1),
             shrink(labels, logits.shape[2:]), old, classes)
-        total, count = total + sums, count + counts
-    all_reduce(total)
-    all_reduce(count)
+
+    total, count = summed(student, loader, sums_of)
     return total / count.clamp(min=1)[:, None, None]

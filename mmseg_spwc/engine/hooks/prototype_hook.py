@@ -1,8 +1,8 @@
 """What every class looks like to the network that learnt it."""
+from collections.abc import Iterable
 from pathlib import Path
 
 import torch
-from mmengine.dist import all_reduce
 from mmengine.hooks import Hook
 from mmengine.logging import print_log
 from torch import Tensor, nn
@@ -14,11 +14,9 @@ from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.runtime.agreement import check_agreement
 from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 from mmseg_spwc.utils.files import write_tensors
-from mmseg_spwc.utils.random_state import seeded
 
 from ..context import context_of
-from ..side_training import decoder_map, prepared
-from ..step_data import once_through
+from ..side_training import decoder_map, standing_still, summed
 
 FILE_NAME = 'prototypes.pth'
 
@@ -60,12 +58,8 @@ class PrototypeHook(Hook):
                 loss.set_prototypes(self.prototypes)
 
     def after_train(self, runner) -> None:
-        student = unwrap(runner.model)
-        training = student.training
-        student.eval()
-        with seeded(runner.seed or 0, context_of(runner).step):
+        with standing_still(runner) as student:
             means = measure_prototypes(student, runner.train_dataloader)
-        student.train(training)
         old = means[:0] if self.prototypes is None else self.prototypes
         prototypes = torch.cat([old, means])
         check_agreement('about the prototypes of classes',
@@ -74,17 +68,15 @@ class PrototypeHook(Hook):
                         dict(prototypes=prototypes))
 
 
-@torch.no_grad()
 def measure_prototypes(student: nn.Module, loader: DataLoader) -> Tensor:
     """Mean maps (K, D) of the classes of this step, on the CPU."""
     classes = list(range(student.num_old, student.num_old + student.num_new))
-    total, count = 0., 0.
-    for inputs, labels in prepared(student, once_through(loader)):
+
+    def sums_of(inputs: Tensor, labels: Tensor) -> Iterable[Tensor]:
         maps = decoder_map(student, inputs).float()
-        sums, counts = class_sums(maps, labels, classes)
-        total, count = total + sums.double(), count + counts.double()
-    all_reduce(total)
-    all_reduce(count)
+        return (x.double() for x in class_sums(maps, labels, classes))
+
+    total, count = summed(student, loader, sums_of)
     for label, pixels in zip(classes, count.tolist(), strict=True):
         if not pixels:
             print_log(f'No image of the step shows class {label}: its '
