@@ -121,7 +121,6 @@ class SIImportance(Importance):
         }
 
     def state_dict(self) -> dict[str, Tensor]:
-        """``start.NAME`` and ``omega.NAME``."""
         return {f'{kind}.{name}': value
                 for kind, own in (('start', self._start),
                                   ('omega', self._omega))

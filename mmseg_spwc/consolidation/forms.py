@@ -3,11 +3,11 @@ import contextlib
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from safetensors import SafetensorError, safe_open
 
-from .quadratic import QuadraticPenalty, Step
+from .quadratic import QuadraticPenalty
 from .store import StepStore
 
 Prepare = Callable[[Mapping], Mapping]
@@ -19,9 +19,6 @@ EVERY = 32  # steps after which a penalty is kept anew
 class PerStepForm:
     """Every step around its own anchor, as in the paper.
 
-    Called with the store, the weight of every step in it, and what turns
-    stored importances into those of the penalty.
-
     Where all steps weigh the same, as without spWC, a step's penalty is that
     of the step before and one term more. It is kept in a file and continued,
     to the same bits, while the weights and files of its steps are the same.
@@ -31,6 +28,8 @@ class PerStepForm:
 
     def __call__(self, store: StepStore, weights: Mapping[int, float],
                  prepare: Prepare) -> QuadraticPenalty:
+        """``weights`` are of the steps in the store; ``prepare`` turns stored
+        importances into those of the penalty."""
         recipe = [_described(self), _described(prepare)]
         penalty, count = _kept(store, weights, recipe)
         rest = dict(itertools.islice(weights.items(), count, None))
@@ -43,7 +42,10 @@ class PerStepForm:
     def extend(self, penalty: QuadraticPenalty, store: StepStore,
                weights: Mapping[int, float], prepare: Prepare) -> None:
         """Add the steps to a penalty of those before them."""
-        penalty.add_all(_loaded(store, weights, prepare))
+        penalty.add_all(
+            (weight, prepare(importances), anchors)
+            for step, weight in weights.items() if weight
+            for importances, anchors in [store.load(step)])
 
 
 class OnlineForm(PerStepForm):
@@ -78,14 +80,6 @@ class LastForm(PerStepForm):
         penalty, newest = QuadraticPenalty(), max(weights)
         self.extend(penalty, store, {newest: weights[newest]}, prepare)
         return penalty
-
-
-def _loaded(store: StepStore, weights: Mapping[int, float],
-            prepare: Prepare) -> Iterator[Step]:
-    for step, weight in weights.items():
-        if weight:
-            importances, anchors = store.load(step)
-            yield weight, prepare(importances), anchors
 
 
 def _kept(store: StepStore, weights: Mapping[int, float],

@@ -21,22 +21,37 @@ from .importance import (
     StepSamples,
     importance_sum,
 )
-from .per_sample import ABSOLUTE, SQUARE, Forward
+from .per_sample import ABSOLUTE, SQUARE, Forward, Statistic
 
 
-class FisherImportance(Importance):
+class Measured(Importance):
+    """The mean of a statistic of the gradient of every sample."""
+
+    def __init__(self, cotangents: Cotangents, stat: Statistic) -> None:
+        self.cotangents = cotangents
+        self.stat = stat
+
+    def estimate(self, model: nn.Module, params: NamedTensors,
+                 data: StepSamples) -> dict[str, Tensor]:
+        total = importance_sum(model, data.batches(), self.cotangents,
+                               self.stat, data.limit, data.forward)
+        return data.mean(total, params)
+
+
+class FisherImportance(Measured):
     """:func:`fisher_diagonal` at the end of a step (Kirkpatrick et al., 2017),
     with ``labels`` as there."""
 
     def __init__(self, labels: str = 'sample') -> None:
+        super().__init__(_cotangents(labels), SQUARE)
         self.labels = labels
-        self._cotangents = _cotangents(labels)
 
-    def estimate(self, model: nn.Module, params: NamedTensors,
-                 data: StepSamples) -> dict[str, Tensor]:
-        return data.mean(
-            importance_sum(model, data.batches(), self._cotangents, SQUARE,
-                           data.limit, data.forward), params)
+
+class MASImportance(Measured):
+    """:func:`mas_importance` at the end of a step."""
+
+    def __init__(self) -> None:
+        super().__init__(_of_squared_norm, ABSOLUTE)
 
 
 def fisher_diagonal(model: nn.Module, batches: Iterable[Batch],
@@ -144,16 +159,6 @@ def _at_logits(logits: Tensor, labels: Tensor) -> Tensor:
     p = _softmax(logits)
     chosen = F.one_hot(labels, logits.shape[1]).movedim(-1, 1)  # (B, C, ...)
     return (chosen - p).to(logits)
-
-
-class MASImportance(Importance):
-    """:func:`mas_importance` at the end of a step."""
-
-    def estimate(self, model: nn.Module, params: NamedTensors,
-                 data: StepSamples) -> dict[str, Tensor]:
-        return data.mean(
-            importance_sum(model, data.batches(), _of_squared_norm, ABSOLUTE,
-                           data.limit, data.forward), params)
 
 
 def mas_importance(model: nn.Module, batches: Iterable[Batch],

@@ -2,10 +2,10 @@ r"""Sums over samples of a statistic of parameter gradients.
 
 One forward and one backward pass give the input :math:`a` of every layer and
 the gradient :math:`\delta` at its output; one sample's weight gradient is
-:math:`g_i = \delta_i a_i^\top`. Since square and absolute value go through
-products, :math:`\sum_i g_i^2 = (\delta^2)^\top a^2` needs no per-sample
-gradient when a sample is a vector. Whatever has no such layer is
-differentiated as a whole (:func:`func_sums`).
+:math:`g_i = \delta_i a_i^\top`. Square and absolute value go through products,
+so :math:`\sum_i g_i^2 = (\delta^2)^\top a^2` needs no per-sample gradient when
+a sample is a vector. What is in no such layer is differentiated as a whole
+(:func:`func_sums`).
 """
 import warnings
 from collections import Counter
@@ -47,20 +47,17 @@ ABSOLUTE = Statistic(torch.abs, lambda total, g: total.add_(g.abs()))
 class PerSampleGradients:
     """Sums over samples of a statistic of every parameter's gradient.
 
-    The model is in evaluation mode and its samples do not interact;
-    ``forward`` is called with it and the inputs. What the layers' closed
-    forms do not cover (parameters shared, used twice or outside their own
-    layer) is found by a probe and left to :func:`func_sums` of the whole
-    model.
+    What the layers' closed forms do not cover (parameters shared, used twice
+    or outside their own layer) is found by a probe and left to
+    :func:`func_sums` of the whole model.
     """
 
     def __init__(self, model: nn.Module, forward: Forward,
                  stat: Statistic) -> None:
         self.model = model
         self.stat = stat
-        self.params = {
-            n: p for n, p in model.named_parameters() if p.requires_grad
-        }
+        self.params = {n: p for n, p in model.named_parameters()
+                       if p.requires_grad}
         if not self.params:
             raise ValueError('the model has no parameter that requires grad')
         self._caller = _Caller(model, forward)
@@ -186,9 +183,9 @@ class PerSampleGradients:
 class _Tape:
     """Inputs of layers, and gradients at their outputs (``deltas``).
 
-    ``root`` is a zero added to the output of layers whose input needs no
-    gradient. Differentiating by it runs through all layers without computing
-    their parameter gradients.
+    Differentiating by ``root``, a zero added to the output of layers whose
+    input needs no gradient, runs through all layers without computing their
+    parameter gradients.
     """
 
     def __init__(self, params: Mapping[str, Tensor]) -> None:
@@ -281,14 +278,13 @@ CLOSED_FORMS = {nn.Linear: linear_sums, nn.Conv2d: conv2d_sums}
 
 def any_layer_sums(layer: nn.Module, a: Tensor, delta: Tensor, batch: int,
                    stat: Statistic) -> Sums:
-    """Any layer that maps one tensor to one."""
     return func_sums(layer, dict(layer.named_parameters()), a, delta, stat)
 
 
 def func_sums(module: nn.Module, params: Mapping[str, Tensor], inputs: Tensor,
               cotangent: Tensor, stat: Statistic,
               mapping: Callable = vmap) -> Sums:
-    """Differentiate a module by some parameters, sample by sample."""
+    """Differentiate a module by parameters, sample by sample."""
     point = {name: p.detach() for name, p in params.items()}
 
     def gradient(x: Tensor, u: Tensor) -> Sums:

@@ -44,16 +44,13 @@ class QuadraticPenalty:
 
     def add(self, weight: float, importances: Mapping[str, Tensor],
             anchors: Mapping[str, Tensor]) -> None:
-        """Add the penalty of one step: its strength, for instance
-        lambda * v / 2, the importances, not negative, and the parameters at
-        its end."""
+        """Add the penalty of one step: its weight, such as lambda * v / 2,
+        its importances and the parameters at its end."""
         self.add_all([(weight, importances, anchors)])
 
     @torch.no_grad()
     def add_all(self, steps: Iterable[Step]) -> None:
-        """Add many steps, which is quicker than one by one, and the same.
-
-        A few of them are held at a time, so they may come from files.
+        """Add many steps, quicker than one by one; they may come from files.
         """
         steps = iter(steps)
         while group := list(itertools.islice(steps, GROUP)):
@@ -77,8 +74,7 @@ class QuadraticPenalty:
         r"""Add one step, :math:`A \leftarrow \gamma A + w\Gamma`.
 
         The centre becomes the newest anchor. Online EWC with its decay inside
-        the penalty as well is ``weight=decay * lam / 2``. The decay
-        :math:`\gamma` is how much of the older strength remains.
+        the penalty as well is ``weight=decay * lam / 2``.
         """
         if not decay >= 0:
             raise ValueError(f'decay must not be negative, got {decay}')
@@ -135,11 +131,8 @@ class QuadraticPenalty:
             torch._foreach_lerp_(params, centres, shares)
 
     def _shares_of(self, curvatures: list[Tensor], rate: float) -> list:
-        """The parts s / (1 + s) of the way to c, kept while lr is.
-
-        Parameters that the optimiser groups apart come apart, so every first
-        one has its own.
-        """
+        """The parts s / (1 + s) of the way to c, kept while lr is, for each
+        of the optimiser's groups."""
         kept, kept_rate, shares = self._shares.get(
             id(curvatures[0]), ([], rate, []))
         if rate != kept_rate or [*map(id, kept)] != [*map(id, curvatures)]:
@@ -233,9 +226,8 @@ def accumulate_(strength: Tensor, centre: Tensor,
 
     With the share :math:`s = w\Gamma / (A + w\Gamma)` each of them makes
     :math:`c \leftarrow c + s(\theta^* - c)` and :math:`A \leftarrow A +
-    w\Gamma`, in place, for contiguous float64 on the CPU; terms may have any
-    type and layout. Every number goes its own way, so the blocks change no
-    bit. What the terms add beside :math:`A(\theta - c)^2` is returned.
+    w\Gamma`, in place, for contiguous float64 on the CPU. The blocks change
+    no bit. What the terms add beside :math:`A(\theta - c)^2` is returned.
     """
     strength, centre = strength.view(-1), centre.view(-1)
     terms = [(weight, *(x.detach().to('cpu').reshape(-1) for x in tensors))

@@ -17,14 +17,11 @@ PREFIX = 'task_'
 class StepStore:
     """The tensors of every step on disk.
 
-    They are needed only when the weights of the steps change, once per step,
-    so they take no memory while training. A file appears whole or not at all,
-    and is read through a memory map.
-
-    ``importance_dtype='bfloat16'`` halves the importances at a relative error
-    of 2^-9 (float16 would lose Fisher values below 6e-8); anchors are kept in
-    float32. Of several processes that hold the same, ``write`` may leave the
-    files to one.
+    They are needed only when the weights of the steps change, so they take no
+    memory while training. ``importance_dtype='bfloat16'`` halves the
+    importances at a relative error of 2^-9 (float16 would lose Fisher values
+    below 6e-8). Of several processes that hold the same, ``write`` may leave
+    the files to one.
     """
 
     def __init__(self, directory: str | os.PathLike,

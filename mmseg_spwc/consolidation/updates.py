@@ -26,10 +26,9 @@ class GradientUpdate:
         r"""The factor on the penalty at which updates stop converging.
 
         See :meth:`QuadraticPenalty.largest_safe_weight`; Nesterov's form
-        allows :math:`1 / (1 + 2\beta)` of that. The loss has a curvature of
-        its own, so the true limit is a little lower. Optimisers without such
-        a momentum (Adam) have none. The largest learning rate of the step,
-        ``initial_lr``, counts. Below 1 the penalty is too strong.
+        allows :math:`1 / (1 + 2\beta)` of that, and the loss's own curvature
+        a little less. Optimisers without momentum (Adam) have no limit. Below
+        1 the penalty is too strong.
         """
         factors = [float('inf')]
         for group in self.optimizer.param_groups:

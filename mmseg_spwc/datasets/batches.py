@@ -1,13 +1,11 @@
 """Changes of a whole batch of small images at once.
 
 :class:`PixelOrders` and :class:`RisingLevels` make an image another task's;
-the classes below them augment. Each of these takes images and as many uniform
-random numbers per sample as its ``draws`` says. :func:`counter_uniforms` makes
-each number a hash of seed, epoch, sample and draw, so that it is the same in
-whatever batch, process or worker.
+the classes below them augment, each by as many uniform random numbers per
+sample as its ``draws`` says. :func:`counter_uniforms` makes each number a hash
+of seed, epoch, sample and draw, the same in whatever batch or process.
 
-The work is done by numpy and OpenCV, which copy rows of bytes several times
-faster than torch does.
+Numpy and OpenCV copy rows of bytes several times faster than torch does.
 """
 import cv2
 import numpy as np
@@ -60,11 +58,9 @@ class PixelOrders:
 
 
 def _reordered(images: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Put the pixels (B, C, P) into an order (P,), all images alike.
-
-    A transposed table is put in order by copying whole rows, which takes a
-    third of the time; a thousand images stay in the processor's cache.
-    """
+    """Put the pixels (B, C, P) into an order (P,), all images alike."""
+    # a transposed table is put in order by copying whole rows, in a third of
+    # the time; a thousand images stay in the processor's cache
     rows = images.reshape(-1, len(order))
     out = np.empty_like(rows)
     for begin in range(0, len(rows), 1000):
@@ -86,10 +82,8 @@ class RisingLevels:
         self.testing = testing
 
     def __call__(self, images: Tensor, tasks: Tensor, ids: Tensor) -> Tensor:
-        """Change uint8 images (B, C, H, W) as their tasks (B,) do.
-
-        The ids (B,) say which image of the dataset each is.
-        """
+        """Change uint8 images (B, C, H, W) as their tasks (B,) do, by their
+        places (B,) in the dataset."""
         changed = [
             self._changed(image, *key) for image, *key in zip(
                 images.numpy(), tasks.tolist(), ids.tolist(), strict=True)
@@ -180,10 +174,8 @@ def splitmix64(state: np.ndarray) -> np.ndarray:
 
 def counter_uniforms(seed: int, epochs: np.ndarray, indices: np.ndarray,
                      draws: int) -> np.ndarray:
-    """Uniform numbers (B, draws) in [0, 1) by seed, epoch, sample and draw.
-
-    Epochs are (B, ) or a number, indices (B, ).
-    """
+    """Uniform numbers (B, draws) in [0, 1) by seed, epoch (B,) or (), sample
+    (B,) and draw."""
     state = splitmix64(np.uint64(seed))
     for counter in (epochs, indices):
         state = splitmix64(state ^ np.asarray(counter).astype(np.uint64))

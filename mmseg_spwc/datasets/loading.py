@@ -7,7 +7,6 @@ augmentation from that pair, which makes a sample the same wherever and
 whenever it is drawn.
 """
 import atexit
-import itertools
 import multiprocessing
 import signal
 from collections import Counter
@@ -15,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from mmengine.dataset import (
     DefaultSampler,
     InfiniteSampler,
@@ -94,23 +92,14 @@ class SeededInfiniteSampler(InfiniteSampler):
     """``InfiniteSampler`` that yields ``(index, pass over the data)``."""
 
     def _infinite_indices(self) -> Iterator[tuple]:
-        generator = torch.Generator()
-        generator.manual_seed(self.seed)
-        for epoch in itertools.count():
-            if self.shuffle:
-                order = torch.randperm(self.size, generator=generator)
-            else:
-                order = torch.arange(self.size)
-            for index in order.tolist():
-                yield index, epoch
+        for drawn, index in enumerate(super()._infinite_indices()):
+            yield index, drawn // self.size
 
 
 @FUNCTIONS.register_module()
 def collate_batches(batch: Any) -> Any:
-    """Let a batch pass that the dataset has made as a whole.
-
-    A list of samples is collated as MMEngine does by default.
-    """
+    """Let a batch pass that the dataset has made as a whole; collate a list
+    of samples as MMEngine does by default."""
     return batch if isinstance(batch, dict) else pseudo_collate(batch)
 
 
@@ -119,10 +108,9 @@ def steady_worker_init(worker_id: int, num_workers: int, seed: int,
                        **options) -> None:
     """Seed a worker as MMEngine does, and let it survive one SIGTERM.
 
-    Schedulers and ``torchrun`` send SIGTERM to all processes of a job. If its
+    Schedulers and ``torchrun`` send it to all processes of a job. If its
     workers died at once, a run could not finish its iteration and save it.
     They go when their loader or its process does, or with a second SIGTERM.
-    Options are those of MMEngine's ``worker_init_fn``.
     """
     worker_init_fn(worker_id, num_workers, get_rank(), seed, **options)
     signal.signal(
@@ -132,13 +120,11 @@ def steady_worker_init(worker_id: int, num_workers: int, seed: int,
 
 @atexit.register
 def _end_workers() -> None:
-    """Do not wait for the workers of a run that was stopped or has failed.
-
-    Python ends them with one SIGTERM, which they survive, and then waits for
-    them. Of their death torch would tell as of a mishap.
-    """
+    """Do not wait for the workers of a run that was stopped or has failed,
+    as Python does after one SIGTERM, which they survive."""
     workers = [c for c in multiprocessing.active_children() if c.daemon]
     if workers:
+        # torch would tell of their death as of a mishap
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for worker in workers:
         worker.kill()

@@ -1,7 +1,5 @@
 """The shapes dataset: generated, in PASCAL VOC's layout, learnt in minutes.
 
-It stands in for VOC where no data can be had: demos, tests, tutorials.
-
 Every class has an outline, a usual texture and a usual hue. The outline is
 always kept; the texture is sometimes and the hue often another class's, and
 the clutter has the same colours. So neither a pixel's colour nor a texture
@@ -71,7 +69,10 @@ class ShapesDataset(BaseSegDataset):
 
     def __init__(self, generate: dict | None = None, **kwargs) -> None:
         if generate is not None:
-            self._generate(kwargs.get('data_root'), generate)
+            if not kwargs.get('data_root'):
+                raise ValueError('`generate` needs `data_root`, the folder to '
+                                 'write the shapes dataset into.')
+            from_first_rank(generate_shapes, kwargs['data_root'], **generate)
         layout = dict(
             img_suffix='.jpg', seg_map_suffix='.png', reduce_zero_label=False,
             data_prefix=dict(
@@ -85,13 +86,6 @@ class ShapesDataset(BaseSegDataset):
                 'have the shapes dataset written to `data_root`.')
         return super().load_data_list()
 
-    @staticmethod
-    def _generate(data_root: str | None, arguments: dict) -> None:
-        if not data_root:
-            raise ValueError('`generate` needs `data_root`, the folder to '
-                             'write the shapes dataset into.')
-        from_first_rank(generate_shapes, data_root, **arguments)
-
 
 def generate_shapes(root: str | Path, num_train: int = 1200,
                     num_val: int = 300, size: int = 96,
@@ -104,7 +98,11 @@ def generate_shapes(root: str | Path, num_train: int = 1200,
     """
     parameters = dict(
         num_train=num_train, num_val=num_val, size=size, seed=seed)
-    _check_parameters(parameters)
+    lowest = dict(num_train=1, num_val=1, size=MIN_SIZE, seed=0)
+    for name, value in parameters.items():
+        if not isinstance(value, int) or value < lowest[name]:
+            raise ValueError(f'{name} must be an integer of at least '
+                             f'{lowest[name]}, but got {value!r}.')
     root = Path(root).absolute()
     if _is_finished(root, parameters):
         return root
@@ -134,14 +132,6 @@ def digest(root: str | Path) -> str:
             total.update(f'{path.relative_to(root).as_posix()} {content}\n'
                          .encode())
     return total.hexdigest()
-
-
-def _check_parameters(parameters: dict) -> None:
-    lowest = dict(num_train=1, num_val=1, size=MIN_SIZE, seed=0)
-    for name, value in parameters.items():
-        if not isinstance(value, int) or value < lowest[name]:
-            raise ValueError(f'{name} must be an integer of at least '
-                             f'{lowest[name]}, but got {value!r}.')
 
 
 def _is_finished(root: Path, parameters: dict) -> bool:
@@ -239,11 +229,8 @@ TEXTURES = dict(
 
 def place_outline(name: str, centre: np.ndarray, radius: float, angle: float,
                   stretch: float = 1.) -> list[np.ndarray]:
-    """Move a class's outline to its place (x, y) in the image, in pixels.
-
-    It is turned by an angle in radians; ``stretch`` multiplies its width and
-    divides its height.
-    """
+    """Move a class's outline to its place (x, y) in the image, turned by an
+    angle; ``stretch`` multiplies its width and divides its height."""
     cos, sin = math.cos(angle), math.sin(angle)
     turn = np.array([[cos, sin], [-sin, cos]])  # for row vectors
     scale = radius * np.array([stretch, 1 / stretch])
@@ -296,9 +283,8 @@ def paint(image: np.ndarray, label: np.ndarray, outlines: list[np.ndarray],
           colour_at: Callable, value: int) -> None:
     """Paint an area into image and label map, in place.
 
-    The image is blended along the smooth edge. In the label map an object
-    (``value`` above 0) gets a line of void around it, one pixel wide, as in
-    PASCAL VOC.
+    In the label map an object (``value`` above 0) gets a line of void around
+    it, one pixel wide, as in PASCAL VOC.
     """
     points = [np.rint(outline * 2**_SUBPIXEL_BITS).astype(np.int32)
               for outline in outlines]
@@ -339,11 +325,8 @@ def _paint_bar(image: np.ndarray, label: np.ndarray, rng) -> None:
 
 def draw_sample(size: int,
                 rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw an RGB image with one to four objects, and its label map.
-
-    In the label map, ``1 + i`` is ``CLASSES[i]``, 0 is background and 255 the
-    line around each object.
-    """
+    """Draw an RGB image with one to four objects, and its label map, in which
+    ``1 + i`` is ``CLASSES[i]``."""
     image = draw_background(size, rng)
     label = np.zeros((size, size), np.uint8)
     taken = []

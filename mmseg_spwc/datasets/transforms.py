@@ -54,11 +54,8 @@ class AreaRandomResizedCrop(BaseTransform):
         tries (int): Draws before the centred fallback.
     """
 
-    def __init__(self,
-                 size: int,
-                 area: tuple = (0.5, 2.0),
-                 ratio: tuple = (3 / 4, 4 / 3),
-                 tries: int = 10) -> None:
+    def __init__(self, size: int, area: tuple = (0.5, 2.0),
+                 ratio: tuple = (3 / 4, 4 / 3), tries: int = 10) -> None:
         self.size = size
         self.area = area
         self.ratio = ratio
@@ -125,10 +122,7 @@ class ShortSideCentreCrop(BaseTransform):
 
 @TRANSFORMS.register_module()
 class RandomMirror(BaseTransform):
-    """Mirror an image and its label maps left to right.
-
-    The same, draw for draw and pixel for pixel, as mmseg's ``RandomFlip``,
-    but several times faster.
+    """mmseg's ``RandomFlip``, draw for draw, but several times faster.
 
     Args:
         prob (float): How likely. Defaults to 0.5.
@@ -151,9 +145,8 @@ class RandomMirror(BaseTransform):
 
 @TRANSFORMS.register_module()
 class PackSample(PackSegInputs):
-    """Make tensors of an image and its label map.
+    """mmseg's ``PackSegInputs``, but several times faster.
 
-    The same result as mmseg's ``PackSegInputs``, but several times faster:
     OpenCV takes the channels apart, and meta information is not copied
     deeply. Samples with other maps are left to mmseg.
 

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from mmseg_spwc.registry import MODELS
 
+STAGES = ((64, ), (64, ), (64, 64), (128, 128))
 INIT = (
     dict(type='Kaiming', layer='Conv2d', mode='fan_out',
          distribution='normal', bias=0),
@@ -23,8 +24,7 @@ class LeakyResNet(ResNet):
     MiB, PLOP and RCIL train a ResNet-101 whose normalisation layers are
     in-place activated batch norms with slope 0.01. An ordinary batch norm
     followed by a LeakyReLU computes the same function without a compiled
-    extension; :mod:`mmseg_spwc.models.foreign_weights` converts the
-    checkpoints. Output stride 16 is ``strides=(1, 2, 2, 1)`` with
+    extension. Output stride 16 is ``strides=(1, 2, 2, 1)`` with
     ``dilations=(1, 1, 1, 2)``.
 
     Args:
@@ -46,16 +46,13 @@ class LeakyResNet(ResNet):
                 'LeakyResNet has the 7x7 stem of ResNet v1: drop deep_stem, '
                 'or use mmseg.ResNetV1c for three 3x3 convolutions.')
         super().__init__(depth, **kwargs)
-        _relu_to_leaky(self, act_slope)
+        for module in list(self.modules()):
+            for name, child in module.named_children():
+                if isinstance(child, nn.ReLU):
+                    act = nn.LeakyReLU(act_slope, inplace=True)
+                    setattr(module, name, act)
         if not stem_act:
             self.relu = nn.Identity()
-
-
-def _relu_to_leaky(model: nn.Module, slope: float) -> None:
-    for module in list(model.modules()):
-        for name, child in module.named_children():
-            if isinstance(child, nn.ReLU):
-                setattr(module, name, nn.LeakyReLU(slope, inplace=True))
 
 
 @MODELS.register_module()
@@ -120,11 +117,8 @@ class SmallVGG(BaseModule):
             epochs.
     """
 
-    def __init__(self,
-                 stages: Sequence[Sequence[int]] = ((64, ), (64, ), (64, 64),
-                                                    (128, 128)),
-                 hidden: Sequence[int] = (128, 128),
-                 in_channels: int = 3,
+    def __init__(self, stages: Sequence[Sequence[int]] = STAGES,
+                 hidden: Sequence[int] = (128, 128), in_channels: int = 3,
                  image_size: int = 64,
                  init_cfg: dict | Sequence[dict] | None = INIT) -> None:
         super().__init__(list(INIT) if init_cfg is INIT else init_cfg)

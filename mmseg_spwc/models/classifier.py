@@ -20,15 +20,10 @@ Samples = BatchSamples | Sequence[DataSample]
 
 @MODELS.register_module()
 class BatchPreprocessor(ClsDataPreprocessor):
-    """MMPretrain's preprocessor, which also takes a batch as one tensor.
-
-    Lists of images and ``DataSample`` are handled as MMPretrain does. The
-    labels of a batch in one tensor are moved to the device as they are.
-    """
+    """MMPretrain's preprocessor, which also takes a batch as one tensor and
+    its labels as :class:`~mmseg_spwc.structures.BatchSamples`."""
 
     def forward(self, data: dict, training: bool = False) -> dict:
-        """Cast and normalise ``inputs`` (B, C, H, W), and move all to the
-        device."""
         samples = data.get('data_samples')
         if not isinstance(samples, BatchSamples):
             return super().forward(data, training)
@@ -183,23 +178,19 @@ class ContinualImageClassifier(Student, ImageClassifier):
         """Channels of each image's own head, (B, C), or None for all."""
         if not self.per_task:
             return None
-        tasks = tasks_of(samples)
-        if tasks is not None:
-            return self._own_channels_of(tasks)
-        if len(self.heads) == 1:
+        tasks, known = tasks_of(samples), range(len(self.heads))
+        if tasks is None and len(known) == 1:
             return None
-        raise ValueError(
-            f'There are {len(self.heads)} heads, one per task, so the task '
-            'of every image is needed: give data samples with a field '
-            '`task`.')
-
-    def _own_channels_of(self, tasks: Tensor) -> Tensor:
-        tasks = tasks.to(self.own_channels.device)
+        if tasks is None:
+            raise ValueError(
+                f'There are {len(known)} heads, one per task, so the task of '
+                'every image is needed: give data samples with a field '
+                '`task`.')
         try:
             # checks the range by itself; asking first would wait for a GPU
-            return self.own_channels.index_select(0, tasks)
+            return self.own_channels.index_select(
+                0, tasks.to(self.own_channels.device))
         except IndexError as error:
-            known = range(len(self.heads))
             unknown = next(t for t in tasks.tolist() if t not in known)
             raise ValueError(
                 f'An image is of task {unknown}, but there are heads of the '

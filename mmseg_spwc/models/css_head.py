@@ -57,12 +57,12 @@ class DeepLabV3CSSHead(BaseDecodeHead):
         self.pool_window = pool_window
         self.init_gain = math.sqrt(2 / (1 + init_gain_slope**2))
         self.aspp_convs = nn.ModuleList(
-            _dilated_conv(in_channels, channels, d) for d in dilations)
+            _conv(in_channels, channels, d) for d in dilations)
         self.aspp_norm = self._norm(channels * len(dilations))
-        self.aspp_project = _conv1x1(channels * len(dilations), channels)
-        self.pool_conv = _conv1x1(in_channels, channels)
+        self.aspp_project = _conv(channels * len(dilations), channels)
+        self.pool_conv = _conv(in_channels, channels)
         self.pool_norm = self._norm(channels)
-        self.pool_project = _conv1x1(channels, channels)
+        self.pool_project = _conv(channels, channels)
         self.out_norm = self._norm(channels)
         self.act = nn.LeakyReLU(act_slope, inplace=True)
 
@@ -121,12 +121,8 @@ def replicate_to(x: Tensor, size: Sequence[int]) -> Tensor:
     return F.pad(x, padding, mode='replicate')
 
 
-def _conv1x1(in_channels: int, channels: int) -> nn.Conv2d:
-    return nn.Conv2d(in_channels, channels, 1, bias=False)
-
-
-def _dilated_conv(in_channels: int, channels: int, dilation: int) -> nn.Conv2d:
-    if dilation == 1:
-        return _conv1x1(in_channels, channels)
-    return nn.Conv2d(in_channels, channels, 3, padding=dilation,
+def _conv(in_channels: int, channels: int, dilation: int = 1) -> nn.Conv2d:
+    """1x1, or 3x3 with a dilation."""
+    kernel, padding = (1, 0) if dilation == 1 else (3, dilation)
+    return nn.Conv2d(in_channels, channels, kernel, padding=padding,
                      dilation=dilation, bias=False)

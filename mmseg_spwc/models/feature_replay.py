@@ -21,13 +21,11 @@ from .taps import predicted
 
 def region_means(features: Tensor, labels: Tensor, classes: Sequence[int],
                  min_region: float = 0.005) -> dict[int, Tensor]:
-    """Mean feature of every class in every image that shows enough of it.
+    """Mean features (M, D) of every class, one for each image of which it
+    covers more than the share ``min_region``.
 
-    From decoder maps (B, D, h, w) and channels (B, H, W) follow (M, D) means
-    of every class, with M the number of images of which it covers more than
-    the share ``min_region``. The map is coarser than the labels: a pixel has
-    the feature of the cell it lies in, so a cell counts as much as it is
-    covered by the class.
+    Decoder maps (B, D, h, w) are coarser than the labels (B, H, W): a cell
+    counts as much as it is covered by the class.
     """
     means = {}
     for label in classes:
@@ -97,11 +95,7 @@ class FeatureMemory:
 
 
 def cayley(skew: Tensor) -> Tensor:
-    r"""Rotations :math:`R = (I - A)(I + A)^{-1}` of skew matrices A.
-
-    :math:`I + A` is invertible for every skew A, (..., D, D), R is orthogonal
-    with determinant 1, and A = 0 gives the identity.
-    """
+    r"""Rotations :math:`R = (I - A)(I + A)^{-1}` of skew A (..., D, D)."""
     identity = torch.eye(skew.shape[-1], dtype=skew.dtype, device=skew.device)
     # both factors are functions of A, so their order does not matter
     return torch.linalg.solve(identity + skew, identity - skew)
@@ -147,11 +141,10 @@ def likeness(maps: Tensor, memory: Tensor) -> Tensor:
 
 def representatives(old_maps: Tensor, maps: Tensor,
                     memory: Tensor) -> tuple[Tensor, Tensor]:
-    """Soft representatives of every class by the old and the new network.
+    """Soft representatives r_prev and r_cur (K, B, D) of every class.
 
-    Both, r_prev and r_cur (K, B, D), are means of centred maps (B, D, h, w)
-    with the same weights: the places where the old network sees what the
-    memory, centred features (K, N, D), holds.
+    They are means of both networks' centred maps (B, D, h, w) over the places
+    where the old one sees what the memory, (K, N, D), holds.
     """
     # class by class: all cosines at once would be K * N * B * h * w numbers
     weights = torch.stack([likeness(old_maps, m) for m in memory])
@@ -164,10 +157,8 @@ def rotation_loss(rotated: Tensor, current: Tensor, logits: Tensor,
     r"""What a rotation of old features into the new space must achieve.
 
     :math:`(1 - \lambda) \, CE(g(R r_{prev} + o), c) + \lambda \, (1 -
-    \cos(R r_{prev}, r_{cur}))`, averaged over classes and images: ``rotated``
-    :math:`R r_{prev}` and ``current`` :math:`r_{cur}` (K, B, D), the
-    classifier's ``logits`` of the rotated (K, B, C), the ``classes`` (K,)
-    and :math:`\lambda`, ``mix``.
+    \cos(R r_{prev}, r_{cur}))`, averaged over classes (K,) and images:
+    ``rotated`` and ``current`` are (K, B, D), ``logits`` (K, B, C).
     """
     labels = classes[:, None].expand(logits.shape[:2])  # (K, B)
     entropy = functional.cross_entropy(
@@ -182,8 +173,7 @@ class MemoryRotation(nn.Module):
     A feature m of class c becomes :math:`R_c (m - \mu_{prev}) +
     \mu_{cur}`, where :math:`\mu` is the mean of all positions of the step's
     images by the old and by the new network, ``before`` and ``offset`` (D,).
-    The rotations are learnt by :func:`rotation_loss` with the classifier, a
-    1x1 convolution, as a constant.
+    The classifier is a 1x1 convolution.
     """
 
     def __init__(self, memory: FeatureMemory, before: Tensor, offset: Tensor,

@@ -25,11 +25,7 @@ PLACES = ('fc', 'fc.fc', 'layers.head')
 
 
 class _Growing(nn.Module):
-    """The channels added by each step, background included in the first.
-
-    A later step may add none (domain-incremental learning), and then has no
-    layer.
-    """
+    """The channels added by each step; one that adds none has no layer."""
 
     policies: tuple[str, ...] = ()
     layers: str  # the attribute that holds one for each step
@@ -44,7 +40,6 @@ class _Growing(nn.Module):
                 f'{self.channels}.')
 
     def _adds_to_old(self, policy: str) -> bool:
-        """Check a policy; whether there is anything to initialise."""
         if policy not in self.policies:
             raise ValueError(f'Unknown initialisation policy {policy!r}: '
                              f'choose one of {sorted(self.policies)}.')
@@ -112,8 +107,7 @@ class GrowingClassifier(_Growing):
                        share: float | None = None) -> None:
         """Initialise the channels of the last step from the background.
 
-        Call it once, after the earlier steps' weights are loaded. It does
-        nothing at the first step and where the last step adds no channel.
+        Call it once, after the earlier steps' weights are loaded.
 
         - ``'default'`` keeps torch's initialisation;
         - ``'background'`` copies the background's weight and leaves all
@@ -261,10 +255,7 @@ def first_new(channels: Sequence[int]) -> int:
 
 def grow_head(head: nn.Module, channels: Sequence[int],
               **options) -> GrowingClassifier:
-    """Give a decode head of mmseg one classifier for each step.
-
-    Replaces ``head.conv_seg`` by freshly initialised convolutions.
-    """
+    """Give a decode head of mmseg one ``conv_seg`` for each step."""
     plain = BaseDecodeHead.loss_by_feat
     if getattr(type(head), 'loss_by_feat', plain) is not plain:
         raise TypeError(
@@ -283,7 +274,7 @@ def grow_head(head: nn.Module, channels: Sequence[int],
 
 def grow_linear(head: nn.Module, channels: Sequence[int]) -> GrowingLinear:
     """Give a head of MMPretrain one linear layer for each step, in place of
-    its last one; hidden layers before it are kept."""
+    its last one."""
     linears = [m for m in head.modules() if isinstance(m, nn.Linear)]
     for place in PLACES:
         old = _find(head, place)

@@ -23,49 +23,6 @@ from .losses.base import is_background
 from .taps import OldPass, predicted
 
 
-def pseudo_labels(old_logits: Tensor, labels: Tensor, num_old: int,
-                  thresholds: Tensor | None = None,
-                  confidence: float | None = None, compat: str | None = None,
-                  classes: Tensor | None = None,
-                  named: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Label the background, (B, H, W) below ``num_old``, by old logits.
-
-    A prediction counts where its entropy is below its class's threshold
-    (C_cur,), or where its probability exceeds the confidence. ``classes``
-    are the old model's, if they are known; ``named`` is for replayed images.
-
-    Returned are new labels (B, H, W), ``VOID`` where the old model is not
-    sure, and the accepted share of each image's background (B,); without
-    any, 1, or 0 as published.
-    """
-    _check_pixels(old_logits, labels, num_old)
-    if classes is None:
-        classes = predicted(old_logits)  # (B, H, W)
-    if confidence is not None:
-        sure = old_logits.float().softmax(dim=1).amax(dim=1) > confidence
-    else:
-        entropy = normalised_entropy(old_logits, len(thresholds), compat)
-        sure = entropy < thresholds.to(entropy)[classes]
-    background = is_background(labels, num_old, named)
-    total = background.sum(dim=(1, 2)).float()  # (B,)
-    kept = (background & sure).sum(dim=(1, 2)).float()
-    share = (kept / total).where(total > 0, 1) if compat is None else \
-        kept / (total + 1e-6)
-    return classes.where(sure, VOID).where(background, labels), share
-
-
-def independent_labels(old: OldPass, labels: Tensor, num_old: int,
-                       confidence: float,
-                       named: Tensor | None = None) -> Tensor:
-    """SSUL's labels (B, H, W): an old class where its sigmoid is the largest
-    of all, with that of the unknown, and at least the confidence; elsewhere
-    they stay."""
-    sure = old.logits.float().sigmoid().amax(dim=1) >= confidence
-    is_class = (old.classes > 0) & (old.classes < num_old)
-    taken = is_background(labels, num_old, named) & sure & is_class
-    return old.classes.where(taken, labels)
-
-
 class PseudoLabeller:
     """Keeps the settings and thresholds of a step's pseudo labels.
 
@@ -115,19 +72,39 @@ class PseudoLabeller:
 
     def __call__(self, old: OldPass, labels: Tensor, num_old: int,
                  named: Tensor | None = None) -> tuple:
-        """New labels (B, H, W), and the images' weights (B,) or None."""
+        """New labels (B, H, W), and the images' weights (B,) or None.
+
+        Of replayed images the ``named`` (B, C) tell what is background. An
+        image without any has the weight 1, or 0 as published.
+        """
         if self.needs_thresholds:
             raise RuntimeError(
                 'Pseudo labels by entropy need thresholds: add '
                 "hooks=dict(pseudo_label=dict(type='mmseg_spwc."
                 "PseudoLabelHook')) to the method.")
+        background = is_background(labels, num_old, named)
         if self.score == 'sigmoid':
-            return independent_labels(
-                old, labels, num_old, self.confidence, named), None
-        labels, share = pseudo_labels(
-            old.logits, labels, num_old, self.thresholds, self.confidence,
-            self.compat, old.classes, named)
+            sure = old.logits.float().sigmoid().amax(dim=1) >= self.confidence
+            # of all classes the largest, that of the unknown among them
+            sure &= (old.classes > 0) & (old.classes < num_old)
+            return old.classes.where(background & sure, labels), None
+        _check_pixels(old.logits, labels, num_old)
+        sure = self._sure(old)
+        total = background.sum(dim=(1, 2)).float()  # (B,)
+        kept = (background & sure).sum(dim=(1, 2)).float()
+        share = (kept / total).where(total > 0, 1) if self.compat is None \
+            else kept / (total + 1e-6)
+        labels = old.classes.where(sure, VOID).where(background, labels)
         return labels, share if self.adaptive else None
+
+    def _sure(self, old: OldPass) -> Tensor:
+        """Where (B, H, W) a probability, or else an entropy, says enough."""
+        if self.confidence is not None:
+            largest = old.logits.float().softmax(dim=1).amax(dim=1)
+            return largest > self.confidence
+        entropy = normalised_entropy(
+            old.logits, len(self.thresholds), self.compat)
+        return entropy < self.thresholds.to(entropy)[old.classes]
 
 
 class EntropyThresholds:

@@ -9,9 +9,9 @@ linear map, so both fold into one plain convolution and batch norm::
     ...
     merge_branches(model)                # the plain network again
 
-The network's own ``forward`` stays as it is. The convolution's place returns
-the maps of both branches side by side, (B, 2C, H, W), and the norm's place
-takes them apart, normalises each and fuses them to (B, C, H, W).
+The convolution's place returns the maps of both branches side by side,
+(B, 2C, H, W), and the norm's place takes them apart, normalises each and fuses
+them to (B, C, H, W).
 
 The norm of a convolution is found by name (``conv2`` and ``bn2`` or ``norm2``,
 ``conv`` and ``bn`` of a ``ConvModule``) or as its successor in an
@@ -98,8 +98,7 @@ def _replace(module: nn.Module, name: str, part: nn.Module) -> None:
 def merge_branches(module: nn.Module) -> nn.Module:
     """Fold all branches of a network, if any, into plain layers, in place.
 
-    The names, the types and the number of parameters are those of the plain
-    network; in evaluation it computes what was trained.
+    In evaluation the plain network computes what was trained.
     """
     parts = [*_doubled_parts(module)]
     for _, part in parts:
@@ -188,7 +187,7 @@ def _find_groups(module: nn.Module,
 
 
 def _shared_groups(module: nn.Module) -> dict[str, Group]:
-    """Groups declared by ``rc_groups()``, by the name of each convolution."""
+    """Those declared by ``rc_groups()``, by the name of each convolution."""
     groups = {}
     for prefix, part in module.named_modules():
         for convs, norm in getattr(part, 'rc_groups', list)():

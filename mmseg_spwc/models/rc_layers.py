@@ -99,10 +99,9 @@ class FoldedNorm(FusedNorm):
     """A fused norm whose frozen branch is part of its convolutions.
 
     In training branch ``old`` is an affine map of its input: its norm and
-    its drawn share go into the kernels and biases of
-    :class:`FoldedConv`, and the other share into weight and bias of the norm
-    of ``new``. Two passes over the maps are left of six. The numbers are
-    those of :class:`FusedNorm` up to rounding, with the same draws.
+    its drawn share go into the kernels and biases of :class:`FoldedConv`, and
+    the other share into the norm of ``new``. Two passes over the maps are
+    left of six, and the numbers are the same up to rounding.
     """
 
     def __init__(self, norm: _BatchNorm) -> None:
@@ -134,11 +133,8 @@ class FoldedNorm(FusedNorm):
 
 
 class FoldedConv(DoubledConv):
-    """Two convolutions, the frozen one with its norm.
-
-    In training it returns the map of ``new`` alone, and leaves that of
-    ``old`` with the norm, of which ``part`` are its channels.
-    """
+    """In training it returns the map of ``new`` alone, and leaves that of
+    ``old`` with the norm, of which ``part`` are its channels."""
 
     def __init__(self, conv: nn.Conv2d, norm: FoldedNorm, part: slice) -> None:
         super().__init__(conv, frozen=True)
@@ -200,20 +196,19 @@ def fold(norm: FusedNorm) -> None:
 
 
 def _fold_slice(conv: DoubledConv, norm: FusedNorm, part: slice) -> tuple:
-    r"""Fold one convolution and its slice of the norm.
+    r"""Kernel, and mean, variance, weight and bias of the norm's slice.
 
     With scales s = gamma / sqrt(var + eps), the mean of both branches is a
     convolution with the kernel K = (s_old W_old + s_new W_new) / 2 and a
-    shift. Any norm with running mean m and variance v that multiplies by
+    shift. A norm with running mean m and variance v that multiplies by
     sqrt(v + eps) again leaves K untouched in evaluation; m and v are the
     statistics of K's output, so that the norm does the same on the batches
-    of the next step, in training mode. The mean follows from the branches'
-    means; the variance also from their correlation, for which the cosine of
-    the kernels stands in (exact for equal branches or white input). Last,
-    every kernel c K is given the mean length of the two it came from: folding
-    then changes neither layer where both branches are equal, nor the rate at
-    which normalised kernels learn. Returned are the kernel, and the norm's
-    mean, variance, weight and bias.
+    of the next step, in training mode. The variance follows also from the
+    branches' correlation, for which the cosine of the kernels stands in
+    (exact for equal branches or white input). Last, every kernel is given
+    the mean length of the two it came from: folding then changes neither
+    layer where both branches are equal, nor the rate at which normalised
+    kernels learn.
     """
     old, new = (
         _Branch(c, n, part)

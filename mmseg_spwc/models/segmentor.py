@@ -16,7 +16,7 @@ from .losses.base import is_background, shrink
 from .pseudo_label import PseudoLabeller
 from .quantities import Maps, SegmentorQuantities
 from .student import Student
-from .taps import OldPass, TappedOutputs, tapped_pass
+from .taps import OldPass, TappedOutputs, tap_stages
 
 PRIORITY_ON = ('pixel', 'distillation', 'both')
 
@@ -85,21 +85,20 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
         self.argmax = argmax
 
     def set_teacher(self, teacher: nn.Module) -> None:
-        """Take a copy of the previous model, in the teacher's precision."""
         if self.teacher_dtype is not None:
             teacher.to(self.teacher_dtype)
         super().set_teacher(teacher)
 
     def grow(self) -> None:
         """Give every head one classifier for each step."""
+        check_options(GrowingClassifier, self.of_classifier, 'classifier')
         for head in self.heads():
-            check_options(GrowingClassifier, self.of_classifier, 'classifier')
-            grow_head(head, self.channels, ahead=self.ahead,
-                      **self.of_classifier)
+            made = grow_head(head, self.channels, ahead=self.ahead,
+                             **self.of_classifier)
+            if head is not self.decode_head and made.extra is not None \
+                    and not made.unknown:
+                made.extra.requires_grad_(False)  # no loss trains it
         self.out_channels = self.decode_head.out_channels
-        for head in self.heads()[1:]:
-            if head.conv_seg.extra is not None and not head.conv_seg.unknown:
-                head.conv_seg.extra.requires_grad_(False)  # no loss trains it
 
     def initialise_new(self, policy: str, share: float | None = None) -> None:
         """See :meth:`GrowingClassifier.initialise_new`."""
@@ -115,7 +114,6 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
 
     @property
     def needs_teacher(self) -> bool:
-        """Whether a loss or a label asks for the previous model."""
         return self._needs_old_logits() or super().needs_teacher
 
     def _needs_old_logits(self) -> bool:
@@ -135,9 +133,25 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
         return labels.masked_fill(labels == VOID, NOT_COUNTED)
 
     def tapped_forward(self, inputs: Tensor) -> TappedOutputs:
-        """Run the network once and keep the maps that losses compare."""
-        return tapped_pass(self, inputs, self.pre_activation,
-                           self.channels_last)
+        """Run the network once and keep the maps that losses compare, in the
+        precision of the inputs."""
+        own = next(self.parameters()).dtype
+        images = inputs.to(own)
+        if self.channels_last:
+            images = images.contiguous(memory_format=torch.channels_last)
+        with tap_stages(self.backbone, self.pre_activation) as maps:
+            stages = self.extract_feat(images)
+        decoded = []
+        handle = self.decode_head.conv_seg.register_forward_pre_hook(
+            lambda _, arguments: decoded.append(arguments[0]))
+        try:
+            logits = self.decode_head.forward(stages)
+        finally:
+            handle.remove()
+        features = Maps((*maps, *decoded, logits))
+        if own != inputs.dtype:
+            features = Maps(x.to(inputs.dtype) for x in features)
+        return TappedOutputs(features, stages)
 
     def upsample(self, logits: Tensor, size: Sequence[int]) -> Tensor:
         """Enlarge logits (B, C, h, w) to a size (H, W)."""
@@ -216,7 +230,6 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
 
     @torch.no_grad()
     def _teacher_pass(self, inputs: Tensor, size: Sequence[int]) -> OldPass:
-        """What the previous model sees, as far as it is needed."""
         if not self.needs_teacher:
             return OldPass()
         features = self.required_teacher().tapped_forward(inputs).features

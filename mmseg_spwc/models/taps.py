@@ -57,31 +57,6 @@ class TappedOutputs(NamedTuple):
     stages: Sequence[Tensor]
 
 
-def tapped_pass(model: nn.Module, inputs: Tensor, pre_activation: bool = False,
-                channels_last: bool = False) -> TappedOutputs:
-    """Run an ``EncoderDecoder`` once and keep the maps that losses compare.
-
-    They are in the precision of the inputs, whatever that of the network.
-    """
-    own = next(model.parameters()).dtype
-    images = inputs.to(own)
-    if channels_last:
-        images = images.contiguous(memory_format=torch.channels_last)
-    with tap_stages(model.backbone, pre_activation) as maps:
-        stages = model.extract_feat(images)
-    decoded = []
-    handle = model.decode_head.conv_seg.register_forward_pre_hook(
-        lambda _, arguments: decoded.append(arguments[0]))
-    try:
-        logits = model.decode_head.forward(stages)
-    finally:
-        handle.remove()
-    features = Maps((*maps, *decoded, logits))
-    if own != inputs.dtype:
-        features = Maps(x.to(inputs.dtype) for x in features)
-    return TappedOutputs(features, stages)
-
-
 @dataclass
 class OldPass:
     """What the previous model sees in a batch, as far as it is needed."""

@@ -3,12 +3,13 @@ import pytest
 import torch
 from pixel_parts import draw, entropy_of
 
-from mmseg_spwc.models.pseudo_label import (
-    EntropyThresholds,
-    PseudoLabeller,
-    pseudo_labels,
-)
+from mmseg_spwc.models.pseudo_label import EntropyThresholds, PseudoLabeller
 from mmseg_spwc.models.taps import OldPass
+
+
+def label(old_logits, labels, num_old, confidence=.5, **options):
+    labeller = PseudoLabeller(confidence, **options)
+    return labeller(OldPass(logits=old_logits), labels, num_old)
 
 
 @pytest.mark.parametrize('compat', [None, 'plop'])
@@ -16,9 +17,9 @@ def test_labels_by_entropy(compat):
     old_logits, labels = draw()
     entropies = EntropyThresholds(6, compat=compat)
     entropies.update(old_logits, labels, 4)
-    thresholds = entropies.thresholds()
-    got, factor = pseudo_labels(
-        old_logits, labels, 4, thresholds, compat=compat)
+    labeller = PseudoLabeller(compat=compat)
+    labeller.thresholds = thresholds = entropies.thresholds()
+    got, factor = labeller(OldPass(logits=old_logits), labels, 4)
     for b in range(3):
         background = accepted = 0
         for h, w in torch.cartesian_prod(torch.arange(6), torch.arange(6)):
@@ -40,7 +41,7 @@ def test_labels_by_confidence():
     probabilities = torch.tensor([[.7, .3], [.4, .6], [.45, .55], [.1, .9]])
     old_logits = probabilities.log().T.reshape(1, 2, 1, 4)
     labels = torch.tensor([[[0, 0, 0, 2]]])
-    got, factor = pseudo_labels(old_logits, labels, 2, confidence=0.58)
+    got, factor = label(old_logits, labels, 2, .58)
     assert got.tolist() == [[[0, 1, 255, 2]]]
     assert factor.tolist() == pytest.approx([2 / 3])
 
@@ -48,7 +49,7 @@ def test_labels_by_confidence():
 def test_labels_given_are_not_changed():
     old_logits, labels = draw()
     before = labels.clone()
-    pseudo_labels(old_logits, labels, 4, confidence=0.5)
+    label(old_logits, labels, 4)
     assert torch.equal(labels, before)
 
 
@@ -58,14 +59,14 @@ def test_wrong_arguments():
         with pytest.raises(ValueError, match=f'{next(iter(option))}.* is|or'):
             PseudoLabeller(**option)
     with pytest.raises(ValueError, match='expected old logits'):
-        pseudo_labels(old_logits, labels, 3, confidence=.5)
+        label(old_logits, labels, 3)
 
 
 @pytest.mark.parametrize('adaptive', [True, False])
 def test_images_are_weighted_only_if_the_labels_are_adaptive(adaptive):
     old_logits, labels = draw()
-    labeller = PseudoLabeller(confidence=.5, adaptive=adaptive)
-    got, share = labeller(OldPass(logits=old_logits), labels, 4)
-    expected = pseudo_labels(old_logits, labels, 4, confidence=.5)
-    assert torch.equal(got, expected[0])
-    assert torch.equal(share, expected[1]) if adaptive else share is None
+    got, share = label(old_logits, labels, 4, adaptive=adaptive)
+    accepted = (got != 255) & (labels < 4)
+    expected = accepted.sum((1, 2)) / (labels < 4).sum((1, 2))
+    assert share is None if not adaptive else torch.equal(
+        share, expected.nan_to_num(1.))

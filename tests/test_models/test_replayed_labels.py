@@ -6,8 +6,9 @@ import torch
 
 from mmseg_spwc.models.losses import UnbiasedCrossEntropyLoss
 from mmseg_spwc.models.losses.base import is_background
-from mmseg_spwc.models.pseudo_label import EntropyThresholds, pseudo_labels
+from mmseg_spwc.models.pseudo_label import EntropyThresholds, PseudoLabeller
 from mmseg_spwc.models.segmentor import named_channels
+from mmseg_spwc.models.taps import OldPass
 
 OLD, NEW = 4, 2
 SPANS = [(4, 6), (1, 4), (1, 6)]  # of the step; of step 0; all seen
@@ -85,8 +86,8 @@ def test_where_all_is_named_a_gradient_stays_finite(batch):
 def test_pseudo_labels_leave_replayed_labels_alone(batch):
     old_logits = torch.zeros(3, OLD, 1, 4)
     old_logits[:, 1] = 9.  # sure of class 1 everywhere
-    found, share = pseudo_labels(old_logits, batch.labels, OLD,
-                                 confidence=.5, named=batch.named)
+    found, share = PseudoLabeller(.5)(
+        OldPass(logits=old_logits), batch.labels, OLD, batch.named)
     assert found[:, 0].tolist() == [
         [1, 4, 5, 255], [1, 2, 3, 255], [1, 1, 5, 255]]
     assert share.tolist() == [1, 1, 1]

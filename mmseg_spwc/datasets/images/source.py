@@ -1,7 +1,7 @@
 """Where images come from: one tensor in memory, or file by file."""
+import functools
 import json
 import os
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,9 +14,6 @@ from mmseg_spwc.registry import DATASETS
 from mmseg_spwc.utils.options import is_positive
 
 SPLITS = ('train', 'test')
-MAX_LOADED = 4
-
-_loaded: OrderedDict = OrderedDict()
 
 
 class ImageSource:
@@ -78,10 +75,7 @@ class InMemoryImages(ImageSource):
 
 
 class SampleSource:
-    """Datasets of MMPretrain that are read one image at a time.
-
-    The config is that of one, or of a ``ConcatDataset`` of them.
-    """
+    """One dataset of MMPretrain, or several, read one image at a time."""
 
     def __init__(self, config: Mapping) -> None:
         configs = config.get('datasets', [config])
@@ -138,19 +132,18 @@ def load_source(config: Mapping) -> ImageSource:
     The last few are kept, so that the steps of a sequence share the images:
     do not change them.
     """
-    key = json.dumps(config, sort_keys=True, default=str)
-    if key not in _loaded:
-        parts = config.get('datasets')
-        _loaded[key] = (DATASETS.build(dict(config)) if parts is None else
-                        concatenate([DATASETS.build(dict(p)) for p in parts]))
-    _loaded.move_to_end(key)
-    while len(_loaded) > MAX_LOADED:
-        _loaded.popitem(last=False)
-    return _loaded[key]
+    return _loaded(json.dumps(config, sort_keys=True))
+
+
+@functools.lru_cache(maxsize=4)
+def _loaded(text: str) -> ImageSource:
+    config = json.loads(text)
+    parts = config.get('datasets')
+    return DATASETS.build(config) if parts is None else \
+        concatenate([DATASETS.build(part) for part in parts])
 
 
 def concatenate(sources: Sequence[ImageSource]) -> ImageSource:
-    """Put sources with images of one shape in a row."""
     shapes = {tuple(s.images.shape[1:]) for s in sources}
     if len(shapes) != 1:
         raise ValueError(f'The images of the sources have the shapes '
@@ -171,7 +164,7 @@ def check_split(split: str) -> None:
 
 
 def find_file(root: str | Path, names: Sequence[str], what: str) -> Path:
-    """Return the first file there is, or say which files go where."""
+    """The first file there is; an error says which files go where."""
     for name in names:
         if (Path(root) / name).is_file():
             return Path(root) / name

@@ -1,13 +1,13 @@
 """The L2 norms of pooled maps and their gradients, without pooling.
 
-The average pool of window k, stride 1 and zero padding is linear and
-separable: it maps a (H, W) map D to P_h D P_w^T with banded matrices P. Its
-norm needs only the Gram matrices G = P^T P,
+The average pool of window k, stride 1 and zero padding maps a (H, W) map D to
+P_h D P_w^T with banded matrices P. Its norm needs only the Gram matrices
+G = P^T P,
 
     ||P_h D P_w^T||^2 = <G_h D G_w, D>,
 
-and G_h D G_w, over the norm, is also the gradient. So two small products per
-window give value and gradient together, whatever the size of the window.
+and G_h D G_w, over the norm, is also the gradient: two small products per
+window, whatever its size, give both.
 
 With K = G_h (x) G_w on the H W pixels of a map, and the maps of all channels
 as columns d_c, the same norm is <sum_c d_c d_c^T, K>. For small maps one
@@ -40,11 +40,9 @@ def image_norm(x: Tensor) -> Tensor:
 def box_norm(delta: Tensor, windows: Sequence[int]) -> Tensor:
     """Mean over windows of the norm of average-pooled maps.
 
-    Equal to the L2 norm over (C, H', W') of ``F.avg_pool2d(delta, k,
-    stride=1, padding=k // 2)``, with the padding counted. The padded map is
-    never smaller than the window, so every window counts for every map.
-
-    Returns (B,), with a gradient of zero where the norm is zero.
+    Equal to the L2 norm (B,) over (C, H', W') of ``F.avg_pool2d(delta, k,
+    stride=1, padding=k // 2)``, with the padding counted. The gradient is
+    zero where the norm is zero.
     """
     return _BoxNorm.apply(delta, tuple(windows))
 
@@ -101,8 +99,7 @@ def _by_pixels(delta: Tensor, windows: tuple) -> tuple[Tensor, Tensor]:
 @functools.lru_cache(maxsize=256)
 def box_gram(size: int, window: int, device: torch.device,
              dtype: torch.dtype) -> Tensor:
-    """Return G = P^T P (n, n) of the box filter along a side of length n.
-    """
+    """G = P^T P (n, n) of the box filter along a side of length n."""
     with torch.inference_mode(False), torch.no_grad():
         starts = torch.arange(-(window // 2), size - (window - 1) // 2)
         # (n', n): how far pixel n lies behind the start of window n'
@@ -114,8 +111,7 @@ def box_gram(size: int, window: int, device: torch.device,
 @functools.lru_cache(maxsize=64)
 def pixel_grams(height: int, width: int, windows: tuple,
                 device: torch.device, dtype: torch.dtype) -> Tensor:
-    """Return K = G_h (x) G_w of every window, (windows, P P) with P = H W.
-    """
+    """K = G_h (x) G_w of every window, (windows, P P) with P = H W."""
     with torch.inference_mode(False), torch.no_grad():
         return torch.stack([
             torch.kron(box_gram(height, window, device, dtype),
