@@ -10,7 +10,7 @@ a sample is a vector. What is in no such layer is differentiated as a whole
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from operator import setitem
@@ -197,13 +197,11 @@ class _Tape:
 
     @contextmanager
     def record(self, layers: Mapping[str, nn.Module]) -> Iterator[None]:
-        handles = [layer.register_forward_hook(partial(self._catch, name))
-                   for name, layer in layers.items()]
-        try:
+        with ExitStack() as hooks:
+            for name, layer in layers.items():
+                hooks.enter_context(layer.register_forward_hook(
+                    partial(self._catch, name)))
             yield
-        finally:
-            for handle in handles:
-                handle.remove()
 
     def _catch(self, name: str, layer: nn.Module, args: tuple,
                output: Any) -> Tensor | None:

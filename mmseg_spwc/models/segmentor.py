@@ -142,12 +142,9 @@ class ContinualEncoderDecoder(Student, EncoderDecoder):
         with tap_stages(self.backbone, self.pre_activation) as maps:
             stages = self.extract_feat(images)
         decoded = []
-        handle = self.decode_head.conv_seg.register_forward_pre_hook(
-            lambda _, arguments: decoded.append(arguments[0]))
-        try:
+        with self.decode_head.conv_seg.register_forward_pre_hook(
+                lambda _, arguments: decoded.append(arguments[0])):
             logits = self.decode_head.forward(stages)
-        finally:
-            handle.remove()
         features = Maps((*maps, *decoded, logits))
         if own != inputs.dtype:
             features = Maps(x.to(inputs.dtype) for x in features)

@@ -1,6 +1,6 @@
 """Reading the maps of a segmentor while it runs."""
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -39,16 +39,13 @@ def tap_stages(backbone: nn.Module,
             output = [sums[stage] for stage in backbone.out_indices]
         maps[:] = [output] if isinstance(output, Tensor) else output
 
-    handles = [backbone.register_forward_hook(collect)]
-    for stage in backbone.out_indices if residual else ():
-        block = getattr(backbone, backbone.res_layers[stage])[-1]
-        handles.append(block.relu.register_forward_pre_hook(
-            partial(keep_sum, stage)))
-    try:
+    with ExitStack() as hooks:
+        hooks.enter_context(backbone.register_forward_hook(collect))
+        for stage in backbone.out_indices if residual else ():
+            block = getattr(backbone, backbone.res_layers[stage])[-1]
+            hooks.enter_context(block.relu.register_forward_pre_hook(
+                partial(keep_sum, stage)))
         yield maps
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 class TappedOutputs(NamedTuple):

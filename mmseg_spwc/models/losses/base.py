@@ -114,6 +114,12 @@ def is_background(labels: Tensor, num_old: int,
     return ~found & (labels != VOID)
 
 
+def at_labels(logits: Tensor, labels: Tensor) -> Tensor:
+    """The logit (B, H, W) of every pixel's label; any where it is void."""
+    index = labels.masked_fill(labels == VOID, 0).long()
+    return logits.gather(1, index[:, None])[:, 0]
+
+
 def mean_where(loss: Tensor, mask: Tensor) -> Tensor:
     """Mean over a mask; a zero with a gradient if it is empty."""
     return (loss * mask).sum() / mask.sum().clamp(min=1)

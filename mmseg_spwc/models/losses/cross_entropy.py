@@ -10,6 +10,7 @@ from mmseg_spwc.registry import MODELS
 from ..quantities import Maps
 from .base import (
     Loss,
+    at_labels,
     check_labels,
     full_precision,
     is_background,
@@ -96,11 +97,9 @@ class UnbiasedCrossEntropyLoss(Loss):
         logits = logits + offset[:, None, None]
         rest = logits.masked_fill(
             named[:, :, None, None], float('-inf')).logsumexp(dim=1)
-        valid = labels != VOID
-        index = labels.where(valid, 0).unsqueeze(1)  # (B, 1, H, W)
         wanted = rest.where(is_background(labels, num_old, named),
-                            logits.gather(1, index).squeeze(1))
-        return (logits.logsumexp(dim=1) - wanted).where(valid, 0.)
+                            at_labels(logits, labels))
+        return (logits.logsumexp(dim=1) - wanted).where(labels != VOID, 0.)
 
     def _joined(self, logits: Tensor, num_old: int) -> Tensor:
         """Logits of {any old class} and of the single new classes."""
@@ -143,10 +142,8 @@ class ClassBCELoss(Loss):
         valid = labels != VOID
         if self.unknown:
             labels = labels.masked_fill(labels == 0, logits.shape[1] - 1)
-        index = labels.where(valid, 0).unsqueeze(1)  # (B, 1, H, W)
-        positive = logits.gather(1, index).squeeze(1)
-        loss = (F.softplus(logits).sum(dim=1) - positive) * valid
-        mean = self.loss_weight * mean_over_pixels(loss, pixel_weight)
+        loss = F.softplus(logits).sum(dim=1) - at_labels(logits, labels)
+        mean = self.loss_weight * mean_over_pixels(loss * valid, pixel_weight)
         if self.mean == 'all':
             return mean
         return mean * valid.numel() / valid.sum().clamp(min=1)

@@ -37,12 +37,8 @@ class FeatureMSELoss(Loss):
         self.index = index
 
     @full_precision
-    def forward(self, features: Tensor | Sequence[Tensor],
-                old_features: Tensor | Sequence[Tensor]) -> Tensor:
-        """Compare two maps, or the chosen stages of two networks."""
-        new, old = (
-            x if isinstance(x, Tensor) else Maps(x).stages[self.index]
-            for x in (features, old_features))
+    def forward(self, features: Maps, old_features: Maps) -> Tensor:
+        new, old = (x.stages[self.index] for x in (features, old_features))
         if new.shape != old.shape:
             raise ValueError('expected maps of equal shape, got '
                              f'{tuple(new.shape)} and {tuple(old.shape)}')
