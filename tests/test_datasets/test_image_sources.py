@@ -86,8 +86,8 @@ def test_in_memory_refuses(tmp_path, mmpretrain_scope):
         DATASETS.build(dict(type='mmseg_spwc.InMemoryImages', dataset=config))
 
 
-def test_loaded_once():
-    source._loaded.cache_clear()
+def test_loaded_once(monkeypatch):
+    monkeypatch.setattr(source, '_loaded', type(source._loaded)())
     config = dict(type='mmseg_spwc.DigitImages', split='test')
     first = load_source(config)
     assert load_source(dict(reversed(config.items()))) is first
@@ -99,7 +99,7 @@ def test_loaded_once():
     assert joined.metainfo == first.metainfo
     for count in range(4):
         load_source(dict(both, datasets=[config] * (count + 3)))
-    assert source._loaded.cache_info().currsize == 4
+    assert len(source._loaded) == 4
     assert load_source(config) is not first
 
 

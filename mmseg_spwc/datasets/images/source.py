@@ -1,7 +1,7 @@
 """Where images come from: one tensor in memory, or file by file."""
-import functools
 import json
 import os
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,6 +14,9 @@ from mmseg_spwc.registry import DATASETS
 from mmseg_spwc.utils.options import is_positive
 
 SPLITS = ('train', 'test')
+MAX_LOADED = 4
+
+_loaded: OrderedDict = OrderedDict()
 
 
 class ImageSource:
@@ -132,15 +135,15 @@ def load_source(config: Mapping) -> ImageSource:
     The last few are kept, so that the steps of a sequence share the images:
     do not change them.
     """
-    return _loaded(json.dumps(config, sort_keys=True))
-
-
-@functools.lru_cache(maxsize=4)
-def _loaded(text: str) -> ImageSource:
-    config = json.loads(text)
-    parts = config.get('datasets')
-    return DATASETS.build(config) if parts is None else \
-        concatenate([DATASETS.build(part) for part in parts])
+    key = json.dumps(config, sort_keys=True, default=str)
+    if key not in _loaded:
+        parts = config.get('datasets')
+        _loaded[key] = (DATASETS.build(dict(config)) if parts is None else
+                        concatenate([DATASETS.build(dict(p)) for p in parts]))
+    _loaded.move_to_end(key)
+    while len(_loaded) > MAX_LOADED:
+        _loaded.popitem(last=False)
+    return _loaded[key]
 
 
 def concatenate(sources: Sequence[ImageSource]) -> ImageSource:
