@@ -3,11 +3,11 @@ import contextlib
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from safetensors import SafetensorError, safe_open
 
-from .quadratic import QuadraticPenalty
+from .quadratic import QuadraticPenalty, Step
 from .store import StepStore
 
 Prepare = Callable[[Mapping], Mapping]
@@ -42,10 +42,7 @@ class PerStepForm:
     def extend(self, penalty: QuadraticPenalty, store: StepStore,
                weights: Mapping[int, float], prepare: Prepare) -> None:
         """Add the steps to a penalty of those before them."""
-        penalty.add_all(
-            (weight, prepare(importances), anchors)
-            for step, weight in weights.items() if weight
-            for importances, anchors in [store.load(step)])
+        penalty.add_all(_loaded(store, weights, prepare))
 
 
 class OnlineForm(PerStepForm):
@@ -80,6 +77,14 @@ class LastForm(PerStepForm):
         penalty, newest = QuadraticPenalty(), max(weights)
         self.extend(penalty, store, {newest: weights[newest]}, prepare)
         return penalty
+
+
+def _loaded(store: StepStore, weights: Mapping[int, float],
+            prepare: Prepare) -> Iterator[Step]:
+    for step, weight in weights.items():
+        if weight:
+            importances, anchors = store.load(step)
+            yield weight, prepare(importances), anchors
 
 
 def _kept(store: StepStore, weights: Mapping[int, float],

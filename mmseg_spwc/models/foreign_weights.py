@@ -49,10 +49,8 @@ def load_backbone_weights(backbone: nn.Module, state: Mapping,
     Every parameter and every running statistic of the backbone must be
     provided in the right shape; only ``num_batches_tracked`` may be absent.
     """
-    given, wanted = (
-        {key: value for key, value in weights.items()
-         if not key.endswith('num_batches_tracked')} for weights in
-        (convert_state_dict(state, backbone), backbone.state_dict()))
+    given = _without_counters(convert_state_dict(state, backbone))
+    wanted = _without_counters(backbone.state_dict())
     faults = {
         'missing': [k for k in wanted if k not in given],
         'unexpected': [k for k in given if k not in wanted],
@@ -78,6 +76,11 @@ def _fault_message(faults: dict, backbone: nn.Module, source: str) -> str:
     lines.append(f'Understood are: {names}, and mmseg backbones, each of the '
                  'same depth and width as the model.')
     return '\n'.join(lines)
+
+
+def _without_counters(state: Mapping) -> dict:
+    return {key: value for key, value in state.items()
+            if not key.endswith('num_batches_tracked')}
 
 
 def _unwrap(state: Mapping) -> dict:

@@ -171,7 +171,9 @@ class Student:
 
     def carried_branches(self) -> dict | None:
         """The trained branches, if the next step shall go on with them."""
-        return export_branches(self) or None if self.carries else None
+        if not self.carries:
+            return None
+        return export_branches(self) or None
 
     @property
     def carries(self) -> bool:
