@@ -36,19 +36,17 @@ class ContinualClsDataset(Dataset):
 
     Args:
         dataset (dict): Config of an image source, of an mmpretrain dataset,
-            or of a ``ConcatDataset`` of either. Domains that are no
-            permutations need one dataset for each step.
-        own (Sequence[dict | None]): The same of each step with data of its
-            own, by step. Defaults to none.
-        scenario, step, cumulative, seed, replay: As of
-            :class:`~mmseg_spwc.datasets.continual_seg.ContinualSegDataset`.
+            or of a ``ConcatDataset`` of either; ``own`` has those of the
+            steps with data of their own. Domains that are no permutations
+            need one dataset for each step.
         role (str): ``'train'``: the step's images less the held-out ones;
             ``'heldout'``: the held-out ones of all steps so far; ``'test'``:
             all images of all steps so far. Defaults to ``'train'``.
         heldout (dict, optional): ``ratio`` of every class that is held out
             of the training images, and ``seed`` (the scenario's by default).
-            Defaults to none held out.
         augment (Sequence[dict]): Batched augmentations of images in memory.
+        cumulative, replay: As of
+            :class:`~mmseg_spwc.datasets.continual_seg.ContinualSegDataset`.
     """
 
     def __init__(self, dataset: dict, scenario: dict, step: int,

@@ -64,34 +64,25 @@ class Part:
 
 @DATASETS.register_module()
 class ContinualSegDataset(Dataset):
-    """The images and labels of one step.
+    """The images and labels of one step, as its config asks for them.
 
-    It builds the given mmseg dataset, keeps the images that belong to the
-    step, and maps labels to the step's channels right after
+    It builds an mmseg dataset, or several, keeps the images that belong to
+    the step, and maps labels to the step's channels right after
     ``LoadAnnotations``. Augmentation is seeded per sample and epoch (see
     :mod:`mmseg_spwc.datasets.loading`).
 
     Args:
         dataset (dict): Config of an mmseg dataset or of a ``ConcatDataset``
-            of them. Its pipeline is used.
-        own (Sequence[dict | None]): The same of each step with data of its
-            own, by step. Defaults to none.
-        scenario (dict): See :func:`mmseg_spwc.scenario.build_scenario`.
-        step (int): The step, from 0.
+            of them; ``own`` has those of the steps with data of their own.
         role (str): ``'train'``; ``'heldout'``, the slice of the training
             images that only scores the model; or ``'test'``.
-        heldout (dict, optional): ``ratio`` and ``seed`` of the held-out
-            slice. Defaults to none held out.
+        heldout (dict, optional): ``ratio`` and ``seed`` of that slice.
         cumulative (bool): Train on the images and classes of all steps so
             far, as joint training does. Defaults to False.
-        seed (int): Seed of the augmentation. Defaults to 0.
-        cache_dir (str, optional): See :func:`load_class_index`.
         keep_decoded (float): Gigabytes of memory in which decoded images are
-            kept for the next epochs, as many as fit into it. Defaults to
-            0.
+            kept for the next epochs. Defaults to 0.
         replay (dict, optional): Images of earlier steps that train this one
-            again, see :class:`mmseg_spwc.memory.Replay`. They follow the
-            step's own. Defaults to None.
+            again, after its own: see :class:`mmseg_spwc.memory.Replay`.
     """
 
     def __init__(self, dataset: dict | None, scenario: dict, step: int,
