@@ -1,11 +1,13 @@
 """Changes of a whole batch of small images at once.
 
 :class:`PixelOrders` and :class:`RisingLevels` make an image another task's;
-the classes below them augment, each by as many uniform random numbers per
-sample as its ``draws`` says. :func:`counter_uniforms` makes each number a hash
-of seed, epoch, sample and draw, the same in whatever batch or process.
+the classes below them augment. Each of these takes images and as many uniform
+random numbers per sample as its ``draws`` says. :func:`counter_uniforms` makes
+each number a hash of seed, epoch, sample and draw, so that it is the same in
+whatever batch, process or worker.
 
-Numpy and OpenCV copy rows of bytes several times faster than torch does.
+The work is done by numpy and OpenCV, which copy rows of bytes several times
+faster than torch does.
 """
 import cv2
 import numpy as np
