@@ -209,8 +209,8 @@ def _meant(key: str) -> str | None:
     return near[0] if near else None
 
 
-def check_options(given: Mapping, takes: Callable, where: str,
-                  others: tuple = ()) -> None:
+def check_option_names(given: Mapping, takes: Callable, where: str,
+                       others: tuple = ()) -> None:
     """Refuse a misspelt option of a part that MMEngine builds late.
 
     The part is called with what is given, but for ``others``.

@@ -32,7 +32,7 @@ from mmseg_spwc.runtime.checkpoint import tensors_only
 from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.selfpaced import SelfPacedChoice
 
-from .keys import check_options
+from .keys import check_option_names
 from .length import settle_length
 from .stages import stage_of
 from .start import start_path
@@ -189,7 +189,7 @@ def _try_parts(cfg: Config, step: int) -> None:
     _check_loop(cfg, 'train_cfg', 'EpochBasedTrainLoop')
     _check_loop(cfg, 'test_cfg', 'TestLoop')
     for name in LOADERS:
-        check_options(cfg.get(name) or {}, DataLoader, name, TAKEN_OUT)
+        check_option_names(cfg.get(name) or {}, DataLoader, name, TAKEN_OUT)
 
 
 def _try_network(cfg: Config, step: int) -> None:
@@ -262,7 +262,7 @@ def _check_loop(cfg: Config, key: str, example: str) -> None:
     if 'type' in given:
         what = 'training loop' if key == 'train_cfg' else 'loop'
         loop = _check_known(LOOPS, given.type, what, example)
-        check_options(given, loop, key, ('type', 'min_iters'))
+        check_option_names(given, loop, key, ('type', 'min_iters'))
 
 
 def _check_known(registry: Registry, kind: object, what: str,

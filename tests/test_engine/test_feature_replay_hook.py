@@ -7,8 +7,8 @@ from torch import nn
 from torch.nn import functional
 
 from mmseg_spwc.engine.hooks.feature_replay_hook import (
-    ClassifierStage,
-    RotationStage,
+    ClassifierOptions,
+    RotationOptions,
     rotate_memory,
     train_classifiers,
 )
@@ -79,7 +79,7 @@ def test_the_memory_follows_a_network_that_has_turned(networks):
         batch_of(torch.randn(8, DIM, 4, 4), labels) for _ in range(4))
     # means over the loader's images differ from 0, and turn with the rest
     rotate_memory(networks, loader, memory,
-                  RotationStage(lr=0.05, epochs=60, mix=1.))
+                  RotationOptions(lr=0.05, epochs=60, mix=1.))
     expected = old @ networks.turn.T + networks.shift
     found = memory.stacked()
     assert (found - expected).norm() < 0.05 * (old - expected).norm()
@@ -99,7 +99,7 @@ def test_the_classifier_step_is_that_of_the_written_loss(networks):
     weight, bias = (x.detach().requires_grad_() for x in (weight, bias))
     loss = _written_loss(networks, memory, inputs, labels, weight, bias)
     gradient = torch.autograd.grad(loss, weight)[0]
-    stage = ClassifierStage(lr=0.1, epochs=1, ali=3., mem=2.)
+    stage = ClassifierOptions(lr=0.1, epochs=1, ali=3., mem=2.)
     found = train_classifiers(networks, Batches([batch_of(inputs, labels)]),
                               memory, stage)
     assert found == pytest.approx(loss.item(), rel=1e-5)

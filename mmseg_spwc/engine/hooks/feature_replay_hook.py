@@ -36,7 +36,7 @@ FILE_NAME = 'feature_memory.pth'
 
 
 @dataclass(frozen=True)
-class RotationStage:
+class RotationOptions:
     """Settings of stage 2: Adam's rate, epochs and the loss's mix."""
     lr: float = 1e-2
     epochs: int = 10
@@ -49,7 +49,7 @@ class RotationStage:
 
 
 @dataclass(frozen=True)
-class ClassifierStage:
+class ClassifierOptions:
     """Settings of stage 3: SGD's rate, epochs and the losses' factors."""
     lr: float = 1e-3
     epochs: int = 1
@@ -123,8 +123,8 @@ class FeatureReplayHook(Hook):
         self.memory_size = memory_size
         self.memory = FeatureMemory(memory_size)
         self.min_region = min_region
-        self.rotation = RotationStage(**(rotation or {}))
-        self.classifier = ClassifierStage(**(classifier or {}))
+        self.rotation = RotationOptions(**(rotation or {}))
+        self.classifier = ClassifierOptions(**(classifier or {}))
 
     def before_train(self, runner) -> None:
         """Find out before the training whether it can be finished."""
@@ -221,7 +221,7 @@ def collect(student: nn.Module, loader: DataLoader, classes: Sequence[int],
 
 
 def rotate_memory(student: nn.Module, loader: DataLoader,
-                  memory: FeatureMemory, stage: RotationStage) -> float:
+                  memory: FeatureMemory, options: RotationOptions) -> float:
     """Stage 2: carry the memory over into the new network's features.
 
     Returns the mean loss of the last epoch. The student, in eval mode, has
@@ -229,21 +229,21 @@ def rotate_memory(student: nn.Module, loader: DataLoader,
     """
     rotation = MemoryRotation(
         memory, *_centres(student, loader),
-        student.decode_head.conv_seg.to_conv(), stage.mix)
+        student.decode_head.conv_seg.to_conv(), options.mix)
 
     def loss_of(inputs: Tensor, labels: Tensor) -> Tensor:
         return rotation(
             decoder_map(student.teacher, inputs), decoder_map(student, inputs))
 
-    optimizer = torch.optim.Adam(rotation.rotations.parameters(), stage.lr)
-    loss = minimise(student, loader, loss_of, optimizer, stage.epochs)
+    optimizer = torch.optim.Adam(rotation.rotations.parameters(), options.lr)
+    loss = minimise(student, loader, loss_of, optimizer, options.epochs)
     memory.replace(rotation.carried())
     return loss
 
 
 def train_classifiers(student: nn.Module, loader: DataLoader,
                       memory: FeatureMemory,
-                      stage: ClassifierStage) -> float:
+                      options: ClassifierOptions) -> float:
     """Stage 3: train the pixel classifiers alone, with the memory's help.
 
     Returns the mean loss of the last epoch.
@@ -261,11 +261,11 @@ def train_classifiers(student: nn.Module, loader: DataLoader,
             for x in (logits, old_logits))
         return replay_loss(
             logits, old_logits, labels, classify(classifier, kept[None])[0],
-            kept_labels, stage.ali, stage.mem)
+            kept_labels, options.ali, options.mem)
 
     optimizer = torch.optim.SGD(
-        classifier.parameters(), stage.lr, momentum=0.9, weight_decay=1e-4)
-    return minimise(student, loader, loss_of, optimizer, stage.epochs)
+        classifier.parameters(), options.lr, momentum=0.9, weight_decay=1e-4)
+    return minimise(student, loader, loss_of, optimizer, options.epochs)
 
 
 def _centres(student: nn.Module, loader: DataLoader) -> Tensor:
