@@ -15,6 +15,50 @@ from mmseg_spwc.errors import ConfigError
 DOC = (Path(__file__).resolve().parents[2] / 'docs/configs.md').read_text()
 
 
+# what a step's config has to hold as it was given
+ARRIVES = {
+    'model.backbone.with_cp': True,
+    'train_dataloader.num_workers': 3,
+    'test_dataloader.num_workers': 3,
+    'train_cfg.val_interval': 7,
+    'test_cfg.fp16': True,
+    'auto_scale_lr': dict(enable=True, base_batch_size=8),
+    'optim_wrapper.optimizer.momentum': 0.7,
+    'param_scheduler': [dict(type='PolyLR', power=0.7, begin=1, end=3)],
+    'default_hooks.logger.interval': 3,
+    'env_cfg.cudnn_benchmark': True,
+    'log_processor.window_size': 3,
+    'log_level': 'ERROR',
+    'visualizer.alpha': 0.3,
+    'default_scope': 'mmpretrain',
+    'randomness.deterministic': True,
+}
+# lists to which a sequence adds its own
+ARRIVES_AMONG = dict(custom_hooks=dict(type='EmptyCacheHook'),
+                     test_evaluator=dict(type='Accuracy'))
+# said below, in test_load_from.py and in the tests of --resume, --launcher
+OTHERWISE = {'work_dir', 'experiment_name', 'data_preprocessor', 'load_from',
+             'resume', 'launcher', 'cfg', 'val_dataloader', 'val_evaluator',
+             'val_cfg'}
+
+
+def test_every_key_is_accounted_for():
+    arrive = {place.partition('.')[0] for place in ARRIVES}
+    assert arrive | {*ARRIVES_AMONG} | OTHERWISE == {*MMENGINES}
+
+
+@pytest.mark.parametrize('place', [*ARRIVES, *ARRIVES_AMONG])
+@pytest.mark.parametrize('number', [0, 1])
+def test_what_is_given_arrives(tiny_config, place, number):
+    value = ARRIVES.get(place)
+    cfg = tiny_config()
+    cfg.merge_from_dict({place: value or [ARRIVES_AMONG[place]]})
+    found = step(cfg, number)
+    for word in place.split('.'):
+        found = found[word]
+    assert ARRIVES_AMONG[place] in found if value is None else found == value
+
+
 def step(cfg, number=1):
     return step_config(cfg, scenario_of(cfg), number)
 
