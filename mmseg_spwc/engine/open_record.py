@@ -1,7 +1,6 @@
 """The record that a run goes on with, or a new one that says its origin."""
 import dataclasses
 import hashlib
-import importlib.metadata
 import json
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 from mmengine.config import Config
 from mmengine.dist import get_world_size
 
+from mmseg_spwc.compat import installed
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.record import FILE_NAME, Record, config_text
 from mmseg_spwc.runtime.checkpoint import differences, facts_of
@@ -75,7 +75,7 @@ def _describe(cfg: Config) -> dict:
         config_hash=config_hash(cfg),
         seed=(cfg.get('randomness') or {}).get('seed') or 0,
         command=' '.join(sys.argv),
-        packages=_packages(),
+        packages=dict(installed(PACKAGES), python=sys.version.split()[0]),
         commit=_commit(),
         world_size=get_world_size())
 
@@ -134,17 +134,6 @@ def _go_on_to(content: dict, scenario: Scenario, run: dict) -> None:
     content['status'] = 'running'
     say(f'The run goes on after step {len(content["steps"]) - 1}, in a '
         f'scenario of now {scenario.num_steps} steps.')
-
-
-def _packages() -> dict:
-    versions = {}
-    for name in PACKAGES:
-        try:
-            versions[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    versions['python'] = sys.version.split()[0]
-    return versions
 
 
 def _commit() -> str | None:
