@@ -18,7 +18,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map_only
+from torch.utils._pytree import tree_flatten, tree_map_only
 
 DEVICE = 'meta'
 BLOCK = 512  # bytes; CUDA's allocator rounds up to it
@@ -112,7 +112,7 @@ class Memory(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))
-        for tensor in tree_leaves(result):
+        for tensor in tree_flatten(result)[0]:
             if isinstance(tensor, Tensor) and tensor.device.type == DEVICE:
                 self._add(tensor.untyped_storage())
         return result

@@ -7,7 +7,7 @@ import torch
 from mmengine.dist import all_gather_object
 from mmengine.hooks import Hook
 from torch import Tensor, nn
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_flatten
 
 from mmseg_spwc.errors import NonFiniteError
 from mmseg_spwc.registry import HOOKS
@@ -179,7 +179,7 @@ def _mean(value) -> Tensor:
 
 
 def _finite(value) -> bool:
-    return all(t.isfinite().all() for t in tree_leaves(value)
+    return all(t.isfinite().all() for t in tree_flatten(value)[0]
                if isinstance(t, Tensor) and t.is_floating_point())
 
 
