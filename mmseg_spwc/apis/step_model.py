@@ -50,8 +50,9 @@ class StepModel:
         """
         image = inputs.permute(1, 2, 0).numpy().astype(np.uint8)
         pre = self.model.data_preprocessor
-        if getattr(pre, 'channel_conversion', False) or getattr(
-                pre, 'to_rgb', False):
+        # by mmseg, its continuation and mmpretrain
+        if any(getattr(pre, name, False) for name in (
+                'channel_conversion', '_channel_conversion', 'to_rgb')):
             image = image[..., ::-1]
         return np.ascontiguousarray(
             np.broadcast_to(image, (*image.shape[:2], 3)))
