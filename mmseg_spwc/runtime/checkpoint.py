@@ -244,12 +244,19 @@ def tensors_only() -> Iterator[None]:
     before = {name: os.environ.pop(name, None) for name in (_ALWAYS, _NEVER)}
     os.environ[_ALWAYS] = '1'
     try:
-        with torch.serialization.safe_globals(
-                [(_Inert, name) for name in _HISTORIES]):
+        with _histories_passed_over():
             yield
     finally:
         os.environ.pop(_ALWAYS, None)
         os.environ.update({k: v for k, v in before.items() if v is not None})
+
+
+def _histories_passed_over() -> contextlib.AbstractContextManager:
+    """Older versions of torch cannot, and refuse files with histories."""
+    if Version(torch.__version__) < Version('2.6'):
+        return contextlib.nullcontext()
+    return torch.serialization.safe_globals(
+        [(_Inert, name) for name in _HISTORIES])
 
 
 def _load_plain(source: str, *args, **kwargs) -> dict:

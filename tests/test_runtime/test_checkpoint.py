@@ -59,3 +59,11 @@ def test_the_advice_works(tmp_path, monkeypatch):
         load_plain('FILE')
     exec(str(error.value).split('"')[1])
     assert load_plain('plain.pth')['w'].sum() == 2
+
+
+def test_an_old_torch_that_passes_nothing_over_reads_weights(
+        tmp_path, monkeypatch):
+    monkeypatch.setattr(torch, '__version__', '2.1.2+cu121')
+    monkeypatch.delattr(torch.serialization, 'safe_globals')
+    torch.save(dict(state_dict=dict(w=torch.ones(2))), tmp_path / 'a.pth')
+    assert load_plain(str(tmp_path / 'a.pth'))['state_dict']['w'].sum() == 2
