@@ -5,7 +5,6 @@ each gap.
 
 The exit code is 1 if training cannot work.
 """
-import importlib.metadata
 import importlib.util
 import os
 import platform
@@ -59,9 +58,25 @@ def stack() -> Iterator[str]:
         'compiled' if compiled else
         'not compiled, which no config here needs')
     try:
-        importlib.import_module('mmseg_spwc.engine')
+        build_parts()
     except Exception as error:
-        yield f'  ! mmseg_spwc.engine: {type(error).__name__}: {error}'
+        yield f'  ! a small run cannot begin: {type(error).__name__}: {error}'
+
+
+def build_parts() -> None:
+    """Build networks, losses, hooks and optimisers of a small run."""
+    from mmengine.config import Config
+    from mmengine.registry import init_default_scope
+
+    import mmseg_spwc.engine  # noqa: F401
+    from mmseg_spwc.compat import CONFIGS
+    from mmseg_spwc.config.preflight import check_parts
+    from mmseg_spwc.config.step import scenario_of, step_config
+    cfg = Config.fromfile(Path(CONFIGS) / 'demo/rcil-spwc_shapes-6-1.py')
+    cfg.work_dir = ''
+    init_default_scope(cfg.default_scope)
+    scenario = scenario_of(cfg)
+    check_parts({step: step_config(cfg, scenario, step) for step in (0, 1)})
 
 
 def devices() -> Iterator[str]:

@@ -21,7 +21,14 @@ def test_the_doctor_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, 'mmseg_spwc.engine', None)
     assert scripts.load('tools/doctor.py').main() == 1
     text = capsys.readouterr().out
-    assert '! mmseg_spwc.engine' in text and 'cannot work' in text
+    assert '! a small run cannot begin' in text and 'cannot work' in text
+    assert 'mmseg_spwc.engine' in text
+
+
+def test_the_doctor_sees_what_only_a_run_needs(monkeypatch, capsys):
+    monkeypatch.delattr('torch.serialization.safe_globals')
+    assert scripts.load('tools/doctor.py').main() == 1
+    assert 'safe_globals' in capsys.readouterr().out
 
 
 def test_faults_change_one_place_and_still_compile():
