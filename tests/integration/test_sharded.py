@@ -9,10 +9,14 @@ from digit_runs import (
 from forked_ranks import on_ranks
 from mmengine.config import Config
 from mmengine.hooks import Hook
+from packaging.version import Version
 
-from mmseg_spwc.engine.sharded_model import ShardedModel
+from mmseg_spwc.engine.sharded_model import OLDEST, ShardedModel
 from mmseg_spwc.registry import HOOKS
 
+pytestmark = pytest.mark.skipif(
+    Version(torch.__version__) < Version(OLDEST),
+    reason=f'needs torch {OLDEST}')
 WRAPPER = dict(type='mmseg_spwc.ShardedModel', units=r'backbone\.layers\.0')
 TWO_TASKS = {'scenario.name': '2', 'train_cfg.max_epochs': 1}
 TOLERANCE = 1e-4
