@@ -43,9 +43,12 @@ def main() -> int:
 
 
 def show(sweep, args: argparse.Namespace) -> int:
-    from mmseg_spwc.sweep.estimate import describe
+    from mmseg_spwc.sweep.estimate import describe, memory_of_gpus
     from mmseg_spwc.sweep.plan import prepare
-    print(describe(prepare(sweep), args.cpus, args.gpus))
+    plan = prepare(sweep)
+    print(describe(plan, args.cpus, args.gpus))
+    if sweep.gpus:
+        print(memory_of_gpus(plan))
     return 0
 
 

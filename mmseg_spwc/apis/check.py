@@ -4,10 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from mmengine.config import Config
+from mmengine.dist import get_world_size
 from PIL import Image
 
 from mmseg_spwc.config.preflight import Plan
 from mmseg_spwc.engine import ContinualRunner
+from mmseg_spwc.engine.footprint import memory_sentence
 from mmseg_spwc.errors import ConfigError, input_errors
 from mmseg_spwc.record import Record
 from mmseg_spwc.registry import DATASETS
@@ -22,7 +24,8 @@ LISTED = 3  # broken files that a message names
 def check_run(cfg: Config) -> str:
     """Look for all that can be wrong with a run, and return its plan.
 
-    Besides what is checked before every training, all images are decoded.
+    Besides what is checked before every training, all images are decoded,
+    and the memory of a GPU is foretold.
     """
     runner = ContinualRunner(cfg)
     record, plan = runner.check()
@@ -33,7 +36,9 @@ def check_run(cfg: Config) -> str:
         decode(dict.fromkeys(
             path for dataset in datasets for path in image_files(dataset)))
     names = datasets[-1].metainfo['classes']
-    return plan_table(plan, runner.scenario, names, record)
+    return '\n'.join([
+        plan_table(plan, runner.scenario, names, record), '',
+        memory_sentence(cfg, get_world_size())])
 
 
 def image_files(dataset: object) -> Iterator[str]:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 import torch
+from packaging.version import Version
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional
@@ -20,6 +21,9 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map_only
 
+from mmseg_spwc.errors import ConfigError
+
+FLOOR = Version('2.6')
 DEVICE = 'meta'
 BLOCK = 512  # bytes; CUDA's allocator rounds up to it
 # what CUDA's autocast runs in half precision, of that which networks call
@@ -33,6 +37,10 @@ def abstract_device(half: torch.dtype | None = None) -> Iterator['Memory']:
 
     ``half`` is the precision of what autocast runs in half precision on a GPU.
     """
+    if Version(torch.__version__) < FLOOR:
+        raise ConfigError(
+            f'This needs torch {FLOOR}, whose fake tensors know more '
+            f'operations, and this is {torch.__version__}: update torch.')
     autocast, precision = torch.autocast, _HalfPrecision(half)
 
     def for_abstract(device_type: str, *args, enabled: bool = True, **kwargs):

@@ -12,6 +12,7 @@ from mmengine.registry import init_default_scope
 from mmengine.runner import Runner
 
 from mmseg_spwc.config.step import step_config
+from mmseg_spwc.engine.footprint import memory_sentence
 from mmseg_spwc.engine.sequence import ContinualRunner
 from mmseg_spwc.engine.step_runner import StepRunner
 from mmseg_spwc.record import Record
@@ -69,6 +70,17 @@ def describe(plan: Plan, cpus: int | None = None,
         f'{at_once} at a time on this machine: about '
         f'{duration(total / at_once)} ({source})'
     ])
+
+
+def memory_of_gpus(plan: Plan) -> str:
+    """A line for each method and scenario; none for trials without GPUs."""
+    first: dict = {}
+    for trial in plan.trials if plan.sweep.gpus else ():
+        first.setdefault((trial.method.name, trial.scenario), trial.name)
+    return '\n'.join(
+        f'{method} {scenario}: '.replace(' :', ':') + memory_sentence(
+            plan.configs[name], max(int(plan.sweep.gpus), 1))
+        for (method, scenario), name in first.items())
 
 
 def seconds_per_iteration(records: Mapping[str, Record | None],

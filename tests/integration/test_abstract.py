@@ -8,15 +8,22 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import scripts
 import torch
 from mmengine.config import Config
 from mmengine.registry import init_default_scope
 from mmseg.models import SegDataPreProcessor
+from packaging.version import Version
 
 from mmseg_spwc.config.step import scenario_of, step_config
 from mmseg_spwc.consolidation import BLIP, per_sample
 from mmseg_spwc.consolidation.importance import ImportanceSum
+from mmseg_spwc.engine.footprint import (
+    AbstractStep,
+    build_networks,
+    footprint,
+    memory_sentence,
+    step_footprint,
+)
 from mmseg_spwc.engine.hooks import (
     BitPreservingHook,
     ConsolidationHook,
@@ -30,12 +37,14 @@ from mmseg_spwc.models.feature_replay import CayleyRotations, FeatureMemory
 from mmseg_spwc.registry import HOOKS
 from mmseg_spwc.runtime.abstract import (
     DEVICE,
+    FLOOR,
     abstract_device,
     to_abstract,
 )
 
+pytestmark = pytest.mark.skipif(
+    Version(torch.__version__) < FLOOR, reason=f'needs torch {FLOOR}')
 ROOT = Path(__file__).resolve().parents[2]
-TOOL = scripts.load('tools/analysis_tools/memory.py')
 LEAVES = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / 'configs').rglob('*.py')
     if not {'_base_', 'sweeps'}.intersection(path.parts))
@@ -146,9 +155,9 @@ def replay(step, hook):
 def test_a_step_runs_on_one_device_and_waits_for_nothing(leaf, blind):
     cfg, scenario = load(leaf)
     config = step_config(cfg, scenario, scenario.num_steps - 1)
-    networks = TOOL.build_networks(config)
+    networks = build_networks(config)
     with abstract_device() as memory:
-        step = TOOL.AbstractStep(config, scenario, *networks, memory)
+        step = AbstractStep(config, scenario, *networks, memory)
         hooks = [HOOKS.build(h) for h in config.custom_hooks
                  if issubclass(HOOKS.get(h['type']),
                                ConsolidationHook | BitPreservingHook
@@ -167,10 +176,31 @@ def test_a_step_runs_on_one_device_and_waits_for_nothing(leaf, blind):
     assert all(v.device.type == DEVICE for v in losses.values())
 
 
-def test_rcil_with_spwc_fits_a_card(monkeypatch):
+@pytest.mark.parametrize('amp, most', [(False, 16), (True, 10)])
+def test_rcil_with_spwc_fits_a_card(amp, most):
     """At 512 px and batch 24, as published; GiB, all of it counted."""
     leaf = 'configs/spwc/rcil-spwc_deeplabv3-r101-d16_voc12aug-512x512.py'
     cfg, scenario = load(leaf)
+    cfg.amp = amp
     cfg.model.recompute = r'backbone\.layer([124]\.\d+|3\.\d)$'
-    found = TOOL.step_footprint(cfg, scenario, 5)
-    assert sum(found.values()) < 16 * 2**30
+    assert sum(step_footprint(cfg, scenario, 5).values()) < most * 2**30
+
+
+def test_memory_that_cannot_be_told_is_no_error():
+    cfg, _ = load('configs/ucd/ucd_deeplabv3-r101-d16_voc12aug-512x512.py')
+    assert memory_sentence(cfg).startswith('memory of a GPU: not known. What')
+
+
+def test_the_sentence_gives_the_sums():
+    cfg, _ = load('configs/classification/ewc/ewc_mlp_permuted-digits.py')
+    first, last = (f'{sum(parts.values()) / 2**20:.1f} MiB'
+                   for parts in footprint(cfg).values())
+    assert first != last
+    assert memory_sentence(cfg).startswith(
+        f'memory of a GPU: {first} in step 0, {last} in step ')
+
+
+def test_an_old_torch_is_told(monkeypatch):
+    monkeypatch.setattr(torch, '__version__', '2.1.2+cu121')
+    cfg, _ = load('configs/classification/ewc/ewc_mlp_permuted-digits.py')
+    assert 'not known. This needs torch 2.6' in memory_sentence(cfg)

@@ -9,6 +9,7 @@ from mmengine.config import Config
 
 from mmseg_spwc.apis.check import check_run, plan_table
 from mmseg_spwc.engine import ContinualRunner
+from mmseg_spwc.engine.footprint import memory_sentence
 from mmseg_spwc.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,7 +18,7 @@ DIGITS = 'configs/classification/ewc/ewc_mlp_permuted-digits.py'
 
 def test_the_plan_of_every_step_is_a_line(tiny_config):
     cfg = tiny_config()
-    header, *lines = check_run(cfg).splitlines()
+    header, *lines, empty, memory = check_run(cfg).splitlines()
     assert header.split() == ['step', 'train', 'heldout', 'test',
                               'iterations', 'time', 'memory', 'learns']
     record, plan = ContinualRunner(cfg).check()
@@ -27,6 +28,7 @@ def test_the_plan_of_every_step_is_a_line(tiny_config):
             step, *plan.images[step].values(), plan.iterations[step])]
         assert found[5:7] == ['-', '-']
     assert lines[0].endswith('background, disc, square, triangle, star')
+    assert not empty and memory == memory_sentence(cfg)
     assert not Path(cfg.work_dir).exists()
 
 

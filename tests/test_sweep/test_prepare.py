@@ -13,7 +13,7 @@ from mmseg_spwc.engine import ContinualRunner
 from mmseg_spwc.engine.open_record import config_hash
 from mmseg_spwc.errors import ConfigError
 from mmseg_spwc.sweep.driver import make_job, write_config
-from mmseg_spwc.sweep.estimate import describe
+from mmseg_spwc.sweep.estimate import describe, memory_of_gpus
 from mmseg_spwc.sweep.plan import first_step_key, prepare
 from mmseg_spwc.sweep.sweep_file import read_sweep
 
@@ -167,6 +167,17 @@ def test_dry_run(plan):
     assert two.split()[0] == 'ewc_2_seed0'
     assert total.startswith('2 of 2 trials to run, 3 at a time')
     assert 'timed here' in total
+
+
+def test_memory_of_gpus(plan):
+    methods = all_of('finetune', ewc=dict(
+        config=leaf('ewc'), grid={STRENGTH: [1., 2.]}))
+    one, two = memory_of_gpus(plan(
+        methods=methods, resources=dict(gpus=1))).splitlines()
+    assert one.startswith('finetune 2: memory of a GPU: ')
+    assert two.startswith('ewc 2: memory of a GPU: ')
+    assert 'not known' in one or one.split()[1:] != two.split()[1:]
+    assert memory_of_gpus(plan(methods=methods)) == ''
 
 
 def test_dry_run_of_a_finished_sweep(plan):
