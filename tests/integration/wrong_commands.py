@@ -141,9 +141,9 @@ def old_python(case):
 
 
 ENVIRONMENTS = [Row(*row) for row in (
-    ('no mmsegmentation', versions(mmsegmentation=None),
+    ('no mmsegmentation', versions(**dict.fromkeys(compat.REQUIRED['mmseg'])),
      "not installed: run `pip install 'mmsegmentation>="),
-    ('no mmcv', versions(**{'mmcv': None, 'mmcv-lite': None}),
+    ('no mmcv', versions(**dict.fromkeys(compat.REQUIRED['mmcv'])),
      'needs the package mmcv.*: run `pip install'),
     ('mmcv of another version',
      versions(**{'mmcv': '2.2.0', 'mmcv-lite': None}),
