@@ -214,6 +214,6 @@ def _exit(error: Exception, code: int) -> None:
 
 
 def plain(text: str) -> str:
-    """Show what is no character, such as what commands a terminal."""
+    """Escape what cannot be printed, such as commands to a terminal."""
     return ''.join(c if c.isprintable() or c in '\n\t' else
                    c.encode('unicode_escape').decode() for c in text)

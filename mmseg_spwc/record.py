@@ -1,6 +1,6 @@
 """What a run leaves behind: ``record.json`` and ``results.csv``.
 
-The record is written anew after every step, whole or not at all, and checked
+The record is rewritten after every step, whole or not at all, and checked
 against ``record_schema.json`` on reading. It is also the memory of the
 sequence: a step is finished when the record holds it.
 """
@@ -150,7 +150,7 @@ class Record:
 
 
 def _make_plain(content: dict) -> None:
-    """Take what commands a terminal out of the texts that tools print."""
+    """Escape commands to a terminal in the texts that tools print."""
     content['method'] = plain(content['method'])
     for part in (content['run'], content['scenario']):
         for key in part.keys() - {'config'}:

@@ -30,7 +30,7 @@ from mmseg_spwc.registry import HOOKS, LOG_PROCESSORS
 
 
 class Display(Progress):
-    """Bars that are redrawn in place; what is said scrolls by above.
+    """Bars that are redrawn in place; messages scroll by above them.
 
     Where they cannot be redrawn it shows short lines, one a minute. Without a
     console the terminal is left to MMEngine: verbose runs, and other ranks.
@@ -60,7 +60,7 @@ class Display(Progress):
                                soft_wrap=True)
 
     def say(self, text: str, level: int = logging.INFO) -> None:
-        """Tell a person something, and the log."""
+        """Print a line on the terminal and in the log."""
         print_log(text, 'current', level)
         self.line(text.strip('\n'))
 
@@ -103,17 +103,17 @@ _current = Display()
 
 
 def display() -> Display:
-    """The display of the run that goes on."""
+    """The display of the current run."""
     return _current
 
 
 def say(text: str, level: int = logging.INFO) -> None:
-    """Tell a person something, on the terminal and in the log."""
+    """Print a line on the terminal and in the log."""
     _current.say(text, level)
 
 
 def warn(text: str) -> None:
-    """Say what a person should know, though the run goes on."""
+    """Warn on the terminal and in the log; the run continues."""
     _current.say(text, logging.WARNING)
 
 

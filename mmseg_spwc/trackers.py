@@ -32,7 +32,7 @@ ONE_RUN = dict(
 
 @VISBACKENDS.register_module()
 class SequenceVisBackend(BaseVisBackend):
-    """Hands on what a step logs, with iterations that count on.
+    """Passes on what a step logs, with iterations counted over all steps.
 
     MMEngine's Runner counts every step from 0 and logs it to a folder of its
     own. Here all steps write to ``work_dir/sequence``, and the iterations of

@@ -1,13 +1,26 @@
-"""What the README says a reader can type."""
+"""What README and docs say a reader can type, open and click on."""
 import json
 import re
 from pathlib import Path
 from statistics import mean, stdev
 
+import pytest
 from mmengine.config import Config
+
+from mmseg_spwc.cli import TOOLS
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / 'README.md').read_text()
+PAGES = sorted(
+    path.relative_to(ROOT) for path in (
+        *ROOT.glob('*.md'), *ROOT.glob('docs/**/*.md'),
+        *ROOT.glob('configs/**/*.md'), ROOT / 'data/README.md')
+    if path.name != 'CHANGELOG.md')
+NAMED = re.compile(
+    r'(?<![\w/.-])(?:configs|tools|docs|tests|benchmarks|mmseg_spwc|'
+    r'requirements)/[\w./-]*\w')
+# names that a reader fills in, or makes
+PLACEHOLDERS = re.compile(r'[A-Z]{3,}|aerial|drift|\.\.\.')
 
 
 def test_start_in_python(config_in, tmp_path, monkeypatch, capsys):
@@ -31,10 +44,49 @@ def test_start_in_python(config_in, tmp_path, monkeypatch, capsys):
     assert list(tmp_path.glob('forgetting*'))
 
 
-def test_paths_exist():
-    paths = set(re.findall(r'(?:configs|tools|docs)/[\w./-]+', README))
-    assert len(paths) > 20
-    assert [path for path in paths if not (ROOT / path).exists()] == []
+@pytest.mark.parametrize('page', PAGES, ids=str)
+def test_named_files_exist(page):
+    named = set(NAMED.findall((ROOT / page).read_text()))
+    missing = [path for path in named if not PLACEHOLDERS.search(Path(
+        path).name) and not list(ROOT.glob(f'{path}*'))]
+    assert missing == []
+
+
+@pytest.mark.parametrize('page', PAGES, ids=str)
+def test_links_lead_somewhere(page):
+    text = re.sub('```.*?```', '', (ROOT / page).read_text(), flags=re.S)
+    links = re.findall(r'\]\(([^)\s]+)\)', text)
+    for link in links:
+        if re.match(r'\w+:', link):
+            continue
+        path, _, anchor = link.partition('#')
+        target = (ROOT / page).parent / path if path else ROOT / page
+        assert target.exists(), link
+        if anchor:
+            assert anchor in headings(target.read_text()), link
+
+
+def headings(text):
+    """Names of the headings of a page, as links have them."""
+    return {re.sub(r'[^\w -]', '', title.lower()).replace(' ', '-')
+            for title in re.findall(r'^#+ (.*)$', text, re.M)}
+
+
+@pytest.mark.parametrize('page', PAGES, ids=str)
+def test_commands_and_their_options_exist(page):
+    text = (ROOT / page).read_text().replace('\\\n', ' ')
+    shared = [ROOT / 'mmseg_spwc' / name for name in (
+        'cli.py', 'config/load.py')] + [ROOT / 'tools/sweep.py']
+    for kind, name, rest in re.findall(
+            r'(mmseg-spwc |python tools/)([\w/.]+)(.*(?:\n {8}.*)*)', text):
+        if kind.startswith('mmseg'):
+            assert name in TOOLS, f'mmseg-spwc {name}'
+            name = TOOLS[name]
+        known = ''.join(p.read_text() for p in (
+            ROOT / 'tools' / name, *shared))
+        for option in re.findall(r'(?<=[\s\[])--[a-z][a-z-]*',
+                                 rest.partition('`')[0]):
+            assert f"'{option}'" in known, f'{name} {option}'
 
 
 def test_scores_of_the_demo_are_those_of_its_runs():

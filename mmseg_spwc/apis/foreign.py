@@ -1,4 +1,4 @@
-"""Building what somebody else's record says, and doing nothing else.
+"""Builds the network of somebody else's record, and does nothing else.
 
 MMEngine finds a type in its registries, and one that they do not hold it
 imports: the name of any function of any module is a type. Inside

@@ -1,4 +1,4 @@
-"""Test images and what the runs make of them, for the report."""
+"""Test images with the predictions of the runs, for the report."""
 import copy
 
 import numpy as np
@@ -116,7 +116,7 @@ def _changes(comparison: Comparison, count: int) -> tuple[dict, list]:
 
 
 def find_changes(run: Run, count: int) -> list[Change]:
-    """Test images that the last step sees otherwise than the one before.
+    """Test images whose prediction the last step has changed.
 
     Those with the largest share of changed pixels come first. A classifier
     is asked about what the step before could know.

@@ -1,4 +1,4 @@
-"""What the network of a step says of an image file."""
+"""Predictions of the network of a step for image files."""
 import math
 from collections.abc import Sequence
 from pathlib import Path

@@ -30,7 +30,7 @@ from .step import scenario_of, steps_of
 
 
 class KeyValues(DictAction):
-    """MMEngine's ``key=value`` options, with a word about other forms."""
+    """MMEngine's ``key=value`` options, with an error for other forms."""
 
     def __call__(self, parser, namespace, values, option_string=None):
         wrong = [value for value in values if not value.partition('=')[1]]
@@ -169,7 +169,7 @@ def _from_file(path: str) -> Config:
 def import_own(cfg: Mapping) -> None:
     """Import what ``custom_imports`` names.
 
-    It is also looked for in the folder that one starts in.
+    Modules in the current folder are found, too.
     """
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
@@ -182,7 +182,7 @@ def _listed(value: str | list) -> list:
 
 
 def _nearest(path: str) -> str:
-    """Name the configs beside a missing one that are called nearly so."""
+    """Name configs in the same folder that have a similar name."""
     folder = Path(path).parent
     beside = {
         file.name: str(file)

@@ -1,4 +1,4 @@
-"""What can be wrong with parts and data, found before training.
+"""Finds mistakes in parts and data before training.
 
 A misspelt loss or an empty step would otherwise end a run after hours, when
 the step that uses it begins.

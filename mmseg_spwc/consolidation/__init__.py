@@ -1,7 +1,7 @@
 """Which parameters mattered, and how to hold them.
 
-The formulas here know torch and nothing of MMEngine, segmentation or
-classification. The engine registers what a config may name.
+The formulas here need torch only, not MMEngine, and are the same for
+segmentation and classification. The engine registers what a config may name.
 """
 from .along_path import EMAImportance, SIImportance
 from .blip import BLIP

@@ -1,4 +1,4 @@
-r"""BLIP (Shi et al., CVPR 2021): freeze the bits a parameter has earned.
+r"""BLIP (Shi et al., CVPR 2021): freeze the bits that a parameter has gained.
 
 A parameter in :math:`[-R, R]` gains as many bits from a task as the task gave
 information about it; the bits it has are kept by later tasks.
@@ -23,7 +23,7 @@ class BitState:
     fan_in: int
     bits: Tensor  # n, frozen bits, int8
     fisher: Tensor  # running mean of the Fisher information
-    anchor: Tensor  # value that the frozen bits spell
+    anchor: Tensor  # value that the frozen bits encode
 
 
 def information_gain(fisher: Tensor, running: Tensor, task: int) -> Tensor:

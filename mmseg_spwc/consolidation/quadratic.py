@@ -227,8 +227,9 @@ def accumulate_(strength: Tensor, centre: Tensor,
     With the share :math:`s = w\Gamma / (A + w\Gamma)` each of them makes
     :math:`c \leftarrow c + s(\theta^* - c)` and :math:`A \leftarrow A +
     w\Gamma`, in place, for contiguous float64 on the CPU; terms may have any
-    type and layout. Every number goes its own way, so the blocks change no
-    bit. What the terms add beside :math:`A(\theta - c)^2` is returned.
+    type and layout. Every element is computed by itself, so working in
+    blocks does not change the result. What the terms add beside
+    :math:`A(\theta - c)^2` is returned.
     """
     strength, centre = strength.view(-1), centre.view(-1)
     terms = [(weight, *(x.detach().to('cpu').reshape(-1) for x in tensors))

@@ -4,7 +4,7 @@
 the classes below them augment. Each of these takes images and as many uniform
 random numbers per sample as its ``draws`` says. :func:`counter_uniforms` makes
 each number a hash of seed, epoch, sample and draw, so that it is the same in
-whatever batch, process or worker.
+any batch, process and worker.
 
 The work is done by numpy and OpenCV, which copy rows of bytes several times
 faster than torch does.

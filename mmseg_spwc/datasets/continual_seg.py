@@ -135,7 +135,7 @@ class ContinualSegDataset(Dataset):
             self.scenario, self.step, labels, step))
 
     def _remember(self, images: Mapping[int | None, LabelledImages]) -> None:
-        """Let the memory follow the step's own samples."""
+        """Append the samples of the memory to those of the step."""
         places = {}
         for step in sorted({sample.step for sample in self.memory}):
             source, labels = images[self.scenario.source_of(step)], \

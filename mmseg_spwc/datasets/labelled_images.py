@@ -76,7 +76,7 @@ class LabelledImages:
 
     @property
     def prefix(self) -> str:
-        """What tells its images from those of another dataset."""
+        """A prefix that tells its images from those of another dataset."""
         return '' if self.source is None else f'step_{self.source}/'
 
     def held_out(self, heldout: Mapping | None) -> frozenset[str]:

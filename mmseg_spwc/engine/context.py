@@ -47,7 +47,7 @@ class StepContext:
 
 
 def context_of(runner) -> StepContext:
-    """Return what a runner carries; outside a sequence its config tells."""
+    """Return the context of a runner; outside a sequence, by its config."""
     if getattr(runner, 'context', None) is None:
         runner.context = StepContext.of_config(runner.cfg)
     return runner.context

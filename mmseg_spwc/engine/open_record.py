@@ -1,4 +1,4 @@
-"""The record that a run goes on with, or a new one that says its origin."""
+"""The record of a run that is continued, or a new one."""
 import dataclasses
 import hashlib
 import json

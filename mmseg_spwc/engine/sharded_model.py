@@ -21,7 +21,7 @@ class ShardedModel(nn.Module):
     """A model wrapper that trains with torch's FSDP (``fully_shard``).
 
     While a step is trained, every process holds its share of the weights,
-    gradients and optimiser state, and ``module`` rests on the CPU.
+    gradients and optimiser state, and ``module`` stays on the CPU.
     :meth:`gather` brings the trained weights back into ``module``, so that
     all that happens after the training sees an ordinary network. Use it as
     ``model_wrapper_cfg=dict(type='mmseg_spwc.ShardedModel')``.

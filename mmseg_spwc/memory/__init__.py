@@ -1,4 +1,4 @@
-"""What is remembered of earlier steps, and how it is mixed in."""
+"""Which samples of earlier steps are kept, and how they are mixed in."""
 from .mixing import drawing_probabilities, epoch_order, epoch_size, replayed_in
 from .policies import POLICIES, Sample, remember
 from .replay import LABELS, Replay

@@ -13,7 +13,7 @@ import numpy as np
 
 class Sample(NamedTuple):
     """A sample as a policy sees it."""
-    name: str  # one of a name is kept only
+    name: str  # only one sample of each name is kept
     step: int  # that it trained
     classes: frozenset[int]  # that its labels show, without the background
 
@@ -40,9 +40,9 @@ def remember(steps: Steps, size: int, policy: str,
 def round_robin(steps: list, size: int) -> list[Sample]:
     """Let the classes take turns, in random order, at choosing a sample.
 
-    After every step all turns are taken anew, among what was kept and what is
-    new. The choices are balanced, not what the samples show: a frequent class
-    comes along with every other.
+    After every step the classes choose again, among what was kept and what is
+    new. The choices are balanced, not what the samples show: many samples also
+    show a frequent class.
     """
     kept: list[Sample] = []
     for new, rng in steps:
@@ -73,7 +73,7 @@ def _take(turn: Iterable[Sample], chosen: dict, size: int) -> bool:
 def balanced(steps: list, size: int) -> list[Sample]:
     """Keep about as many samples of every class.
 
-    A sample is booked under the rarest of its classes. Once the memory is
+    A sample counts for the rarest of its classes. Once the memory is
     full, one of a class that has less than its share displaces a random one
     of the class that has most.
     """

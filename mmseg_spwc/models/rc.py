@@ -42,7 +42,7 @@ def add_branches(module: nn.Module,
 
     - 'merged': as a copy of the plain layers, so that the doubled network
       computes what the plain one does;
-    - 'carry': from ``branches``, as the authors' code goes on; the function
+    - 'carry': from ``branches``, as in the authors' code; the function
       then jumps to 1/4 old + 3/4 new of the previous step;
     - 'independent': with kernels drawn anew in the spread of the plain ones,
       for a head without pretraining.

@@ -1,4 +1,4 @@
-"""Warns of runs that go on but learn nothing."""
+"""Warns of runs that learn nothing."""
 
 import torch
 from mmengine.dist import all_reduce

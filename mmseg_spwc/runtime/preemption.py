@@ -18,7 +18,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class StopRequest:
-    """Notes the first signal; a second one acts as it always did."""
+    """Notes the first signal; a second one has its usual effect."""
 
     def __init__(self) -> None:
         self.name: str | None = None

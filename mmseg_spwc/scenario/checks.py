@@ -14,7 +14,7 @@ def unknown(what: str, value: Any, known: Iterable) -> str:
 
 
 def whole_number(value: Any, name: str) -> int:
-    """Return a plain int, or say which field is none."""
+    """Return a plain int, or raise an error that names the field."""
     if not isinstance(value, Integral):
         raise TypeError(f'{name} is {value!r}: give a whole number.')
     return int(value)
@@ -29,14 +29,14 @@ def seed_number(value: Any) -> int:
 
 
 def number(value: Any, name: str) -> float:
-    """Return a plain float, or say which field is none."""
+    """Return a plain float, or raise an error that names the field."""
     if not isinstance(value, Real):
         raise TypeError(f'{name} is {value!r}: give a number.')
     return float(value)
 
 
 def flag(value: Any, name: str) -> bool:
-    """Return a plain bool, or say which field is none."""
+    """Return a plain bool, or raise an error that names the field."""
     if value not in (True, False):
         raise TypeError(f'{name} is {value!r}: give True or False.')
     return bool(value)

@@ -1,6 +1,6 @@
 """A scenario of classification: which task is learnt at which step.
 
-It knows ids, channels and heads; images are the matter of
+It knows ids, channels and heads; images are handled by
 :mod:`mmseg_spwc.scenario.classification_splits`, names such as ``10x10`` of
 :mod:`mmseg_spwc.scenario.catalogue`.
 """

@@ -223,7 +223,7 @@ class Scenario(ABC):
                 for c in classes]
 
     def _later_facts(self, t: int) -> dict:
-        """What a step owes to those after it."""
+        """What of a step depends on later steps."""
         return {}
 
     def check_names(self, names: Sequence[str]) -> None:
@@ -292,7 +292,7 @@ class Scenario(ABC):
 def changed_facts(before: Mapping, after: Mapping) -> dict[str, tuple]:
     """Fields in which two :meth:`Scenario.step_facts` differ: both values.
 
-    Data that are gone in one of the two are no difference.
+    Data that are gone in one of the two do not count as a difference.
     """
     passed = set()
     if 'gone' in (before.get('data'), after.get('data')):

@@ -1,6 +1,6 @@
 """A scenario of segmentation: what is learnt at which step.
 
-It knows ids, channels and label values; images are the matter of
+It knows ids, channels and label values; images are handled by
 :mod:`mmseg_spwc.scenario.segmentation_splits`, names such as ``10-1`` of
 :mod:`mmseg_spwc.scenario.catalogue`.
 """

@@ -28,8 +28,9 @@ def select_train(index: Index,
     All settings ask for at least one new class. ``disjoint`` and
     ``sequential`` refuse images with a class of a later step; ``partitioned``
     gives an image to the step with the fewest candidates among those whose
-    classes it holds (the earlier one of two equals), so that rare steps are
-    fed. A scenario of domains takes the step's domains less :func:`test_part`.
+    classes it holds (the earlier one of two equals), so that steps with few
+    images get enough. A scenario of domains takes the step's domains less
+    :func:`test_part`.
     """
     scenario.check_step(t)
     if scenario.kind == 'domain':

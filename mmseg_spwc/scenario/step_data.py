@@ -5,8 +5,8 @@ A step of a scenario is a list of class ids of the config's dataset, or::
     dict(classes=['pole'], data=dict(train=..., test=..., labels=..., old=...))
 
 where classes have names, and ``data`` is left out for the config's dataset,
-or None where there are no data (any more). Datasets themselves are the matter
-of :mod:`mmseg_spwc.problems`.
+or None where there are no data (any more). Datasets themselves are handled by
+:mod:`mmseg_spwc.problems`.
 """
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -22,7 +22,8 @@ def priority_weights(psi: Tensor | Sequence[float] | float,
         v_t = \sqrt{1 - \eta_t/\mu} \text{ if } \eta_t < \mu \text{ else } 0,
         \qquad \eta_t = -\psi_t \ln(1 - \psi_t)
 
-    Units done badly get a weight near 1, units done well a small one. It is
+    Units with a low score get a weight near 1, those with a high score a
+    small one. It is
     :class:`SelfPacedWeights`, which decides in a run, without its options.
 
     Args:

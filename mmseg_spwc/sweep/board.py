@@ -1,4 +1,4 @@
-"""What a sweep says in the terminal: a live table, or short lines."""
+"""What the terminal shows of a sweep: a live table, or short lines."""
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -69,7 +69,7 @@ class Board(Display):
         return f'{len(self.rows)} runs: {text}{self.left}'
 
     def get_renderables(self) -> Iterator[Table]:
-        """The rows that matter most, as many as fit."""
+        """As many rows as fit, running and failed ones first."""
         table = Table(box=None, caption=self.summary(), pad_edge=False,
                       caption_justify='left', caption_style='')
         for heading in ('trial', 'state', 'step', self.score, ''):

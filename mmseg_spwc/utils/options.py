@@ -2,7 +2,7 @@
 
 The options of a part are the arguments of its constructor, so their type
 hints tell most mistakes: a text in place of a number, a number in place of a
-dict. Ranges are the matter of the parts themselves.
+dict. Each part checks its own ranges.
 """
 import functools
 import inspect

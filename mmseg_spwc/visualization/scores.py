@@ -1,4 +1,4 @@
-"""The same questions to records of segmentation and of classification."""
+"""Scores of a record, by the same functions for both kinds of problem."""
 import math
 import statistics
 from collections.abc import Sequence

@@ -29,7 +29,7 @@ class Column:
     scale: float = 100.
     digits: int = 1
     better: int = 1  # -1 where smaller is better, 0 where neither is
-    title: str = ''  # a longer heading, for those who ask
+    title: str = ''  # a longer heading, shown on hovering
 
     def texts(self, value: Spread) -> tuple[str, str]:
         """Mean and deviation as they are printed, '-' and '' for none."""
@@ -52,7 +52,7 @@ class Table:
 
     @functools.cached_property
     def best(self) -> list[list[bool]]:
-        """Which values are best; what is not done yet is no rival."""
+        """Which values are best; unfinished rows do not compete."""
         partial = self.partial or [False] * len(self.rows)
         marks = [_best(column, [
             None if unfinished else row[i].mean
@@ -76,7 +76,7 @@ class Table:
 
 
 def _best(column: Column, values: Sequence[float | None]) -> list[bool]:
-    """Which values are best as printed; none where there is no rival."""
+    """Which values are best as printed; none if all are equal."""
     means = [v if v is None else column.better * round(
         column.scale * v, column.digits) for v in values]
     known = [m for m in means if m is not None]

@@ -1,4 +1,4 @@
-"""Keeps what each step has learnt, and holds later steps to it."""
+"""Stores what each step has learnt and penalises changes in later steps."""
 import math
 from collections.abc import Sequence
 from functools import partial
@@ -46,7 +46,7 @@ for name, part in dict(
 
 @HOOKS.register_module()
 class ConsolidationHook(Hook):
-    r"""Weight consolidation: EWC, MAS, SI and their kin.
+    r"""Weight consolidation: EWC, MAS, SI and similar methods.
 
     At the end of a step the importance :math:`\Gamma_t` of every trained
     parameter is measured and stored with the parameters :math:`\theta^*_t`.

@@ -1,4 +1,4 @@
-"""spWC: hold on to what the model does worst."""
+"""spWC: give a larger weight to what the model does worst on."""
 import math
 from collections.abc import Mapping, Sequence
 
@@ -32,7 +32,7 @@ class SelfPacedHook(Hook):
     At the start of a step it reads, from the record, how well the model of
     the step before does on every old unit (``psi``, on the held-out slice),
     lets :class:`~mmseg_spwc.selfpaced.SelfPacedChoice` decide eta, mu and v
-    once, logs them, and hands v to those who take it
+    once, logs them, and passes v on
     (:func:`priority_takers`): the penalties of the old steps or, where the
     method has none, the model, for the pixels of the old classes.
 
@@ -72,7 +72,7 @@ class SelfPacedHook(Hook):
             for s in range(context.step)
         ]
         now = self._history[-1]
-        if runner.iter > 0:  # resumed: what was measured last holds on
+        if runner.iter > 0:  # resumed: go on with what was measured last
             now = runner.message_hub.get_info(SCORES, now)
         self._apply(runner, now)
 

@@ -1,4 +1,4 @@
-"""EWF: a step ends between the network before it and the one it trained."""
+"""EWF: a step ends with a mean of the networks before and after it."""
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

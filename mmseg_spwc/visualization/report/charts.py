@@ -35,7 +35,7 @@ class Chart:
     """One chart; colours of axes and text are the page's matter."""
     title: str
     figure: go.Figure
-    summary: str  # for those who cannot see it
+    summary: str  # for screen readers
     group: str | None = None  # key of the group that it goes with
     table: Table | None = None  # the same numbers, for the keyboard
     keys: tuple = ()  # groups of the table's rows
