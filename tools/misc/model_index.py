@@ -8,6 +8,7 @@ names it (`leaf`). Run this after a result changed.
 """
 import csv
 import json
+import re
 import statistics
 import sys
 from collections import defaultdict
@@ -16,53 +17,14 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-SPWC = ('Self-paced Weight Consolidation for Continual Learning',
-        '2307.10845')
-EWC = ('Overcoming catastrophic forgetting in neural networks', '1612.00796')
-LWF = ('Learning without Forgetting', '1606.09282')
-# by folder below configs/: name, title and arXiv id (if any) of the paper
-METHODS = {
-    'alife': ('ALIFE', 'ALIFE: Adaptive Logit Regularizer and Feature Replay '
-              'for Incremental Semantic Segmentation', '2210.06816'),
-    'dft': ('DFT*', 'Revisiting Continual Semantic Segmentation with '
-            'Pre-trained Vision Models', '2508.04267'),
-    'dkd': ('DKD', 'Decomposed Knowledge Distillation for Class-Incremental '
-            'Semantic Segmentation', '2210.05941'),
-    'ewc': ('EWC', *EWC),
-    'ewf': ('EWF', 'Endpoints Weight Fusion for Class Incremental Semantic '
-            'Segmentation', '2305.06558'),
-    'finetune': ('Finetune', ),
-    'ilt': ('ILT', 'Incremental Learning Techniques for Semantic '
-            'Segmentation', '1907.13372'),
-    'joint': ('Joint', ),
-    'lgkd': ('LGKD', ),
-    'lwf': ('LwF', *LWF),
-    'lwf_mc': ('LwF-MC', 'iCaRL: Incremental Classifier and Representation '
-               'Learning', '1611.07725'),
-    'mas': ('MAS', 'Memory Aware Synapses: Learning what (not) to forget',
-            '1711.09601'),
-    'mib': ('MiB', 'Modeling the Background for Incremental Learning in '
-            'Semantic Segmentation', '2002.00718'),
-    'nest': ('NeST', 'Early Preparation Pays Off: New Classifier Pre-tuning '
-             'for Class Incremental Semantic Segmentation', '2407.14142'),
-    'plop': ('PLOP', 'PLOP: Learning without Forgetting for Continual '
-             'Semantic Segmentation', '2011.11390'),
-    'reminder': ('REMINDER', 'Class Similarity Weighted Knowledge '
-                 'Distillation for Continual Semantic Segmentation', None),
-    'rcil': ('RCIL', 'Representation Compensation Networks for Continual '
-             'Semantic Segmentation', '2203.05402'),
-    'si': ('SI', 'Continual Learning Through Synaptic Intelligence',
-           '1703.04200'),
-    'spwc': ('spWC', *SPWC),
-    'ucd': ('UCD', 'Uncertainty-aware Contrastive Distillation for '
-            'Incremental Semantic Segmentation', '2203.14098'),
-    'ssul': ('SSUL', 'SSUL: Semantic Segmentation with Unknown Label for '
-             'Exemplar-based Class-Incremental Learning', '2106.11562'),
-    'demo': ('Demo', *SPWC),
-    'classification/blip': ('BLIP', 'Continual Learning via Bit-Level '
-                            'Information Preserving', '2105.04444'),
-    'classification/er': ('ER', 'On Tiny Episodic Memories in Continual '
-                          'Learning', '1902.10486'),
+# methods of classification only, which have no README
+ELSEWHERE = {
+    'blip': ('BLIP', {
+        'Title': 'Continual Learning via Bit-Level Information Preserving',
+        'URL': 'https://arxiv.org/abs/2105.04444'}),
+    'er': ('ER', {
+        'Title': 'On Tiny Episodic Memories in Continual Learning',
+        'URL': 'https://arxiv.org/abs/1902.10486'}),
 }
 # benchmark: task, dataset as it is shown, metrics by column
 BENCHMARKS = {
@@ -128,18 +90,29 @@ def results() -> dict[str, list[dict]]:
     return found
 
 
+def described(folder: str) -> tuple[str, dict]:
+    """Name and paper of a method, as the page of its folder has them."""
+    key = folder.rpartition('/')[2]
+    if key == 'demo':
+        return 'Demo', described('spwc')[1]
+    if key in ELSEWHERE:
+        return ELSEWHERE[key]
+    page = (ROOT / 'configs' / key / 'README.md').read_text()
+    citation = ' '.join(page.partition('## Citation')[2].split())
+    paper = {'Title': re.search(r'\*(.*?)\*', citation),
+             'URL': re.search(r'<(https:.*?)>', citation)}
+    return page.partition('\n')[0].removeprefix('# '), {
+        field: found[1] for field, found in paper.items() if found}
+
+
 def metafile(folder: str, measured: dict) -> dict:
     """The content of one folder's metafile."""
-    key = folder if folder in METHODS else folder.rpartition('/')[2]
-    name, *paper = METHODS[key]
+    name, paper = described(folder)
     if 'classification' in folder:
         name += ' (classification)'
     collection = {'Name': name, 'License': 'Apache-2.0'}
     if paper:
-        title, number = paper
-        collection['Paper'] = {'Title': title}
-        if number:
-            collection['Paper']['URL'] = f'https://arxiv.org/abs/{number}'
+        collection['Paper'] = paper
     if (ROOT / 'configs' / folder / 'README.md').exists():
         collection['README'] = f'configs/{folder}/README.md'
     models = []
