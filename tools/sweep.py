@@ -56,8 +56,7 @@ def run(sweep, args: argparse.Namespace) -> int:
     from rich.console import Console
 
     from mmseg_spwc.runtime.lock import run_lock
-    from mmseg_spwc.sweep.cluster import connected, require_ray
-    from mmseg_spwc.sweep.driver import run_sweep
+    from mmseg_spwc.sweep.driver import connected, require_ray, run_sweep
     from mmseg_spwc.sweep.plan import prepare
     require_ray()
     console = Console(file=sys.stdout)

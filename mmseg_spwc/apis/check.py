@@ -1,4 +1,4 @@
-"""What a run would do: the plan of its steps, and images that are broken."""
+"""What a run would do: the plan of its steps; and a check of all images."""
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor

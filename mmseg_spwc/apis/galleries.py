@@ -148,7 +148,7 @@ def _truth(sample: dict) -> np.ndarray | int:
 
 
 def _told(loaded: StepModel, labels: list) -> list:
-    """Channels as names of classes, or painted."""
+    """Channels as names of classes, or as a painted map."""
     if is_classifier(loaded):
         return [loaded.classes[channel] for channel in labels]
     gallery = Gallery(loaded.classes, loaded.palette)

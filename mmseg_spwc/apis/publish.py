@@ -41,28 +41,14 @@ def publish(source: str | Path,
             size: Sequence[int] | None = None,
             force: bool = False,
             trust: bool = False) -> list[Path]:
-    """Write a step's weights and a plain config beside them.
+    """Write a step's weights and a plain config; return the files.
 
     ``mmseg.apis.init_model`` and ``mmpretrain.get_model`` take the two. What
-    was written is loaded again and compared with the step's own network.
-
-    Args:
-        source (str | Path): The folder of a run, or ``final.pth`` of a step.
-        out (str | Path, optional): The file of the weights; the config gets
-            the same name and ``.py``. Defaults to
-            ``RUN/published/step_NN.pth``.
-        step (int, optional): The step of a folder. Defaults to the last.
-        order (str): Channels as they were learnt (``'learning'``) or as the
-            dataset counts its classes (``'dataset'``).
-        exports (Sequence[str]): ``'torchscript'`` and ``'onnx'``, see
-            :func:`export`.
-        size (Sequence[int], optional): Height and width that an export is
-            made for. Defaults to those of the training.
-        force (bool): Publish a step that was not accepted, too.
-        trust (bool): Let the record do what a config may.
-
-    Returns:
-        list[Path]: The files, one model for each head.
+    was written is loaded again and compared with the step's own network. Each
+    head becomes a model. ``source`` is the folder of a run, of which the last
+    step is published by default, or ``final.pth`` of a step. Channels are in
+    the ``order`` of ``'learning'`` or of the ``'dataset'``; exports are
+    ``'torchscript'`` and ``'onnx'``, for images of a ``size`` (height, width).
     """
     if order not in ORDERS:
         raise ConfigError(f'order is {order!r}: choose one of '

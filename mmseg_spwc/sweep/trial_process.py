@@ -1,4 +1,4 @@
-"""What Ray runs for a trial: a training process, on whatever machine.
+"""What Ray runs for a trial: a training process, on any machine.
 
 Ray sends these functions to its workers by value, so that a worker need not
 import torch only to wait for a process; nothing of this project is imported

@@ -26,7 +26,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Change:
-    """A test image that a step sees otherwise than the step before.
+    """A test image whose prediction a step has changed.
 
     The three are painted label maps (H, W, 3), or names of classes.
     """
@@ -38,12 +38,12 @@ class Change:
 
 @dataclass(frozen=True)
 class Gallery:
-    """Test images of one scenario, and what each method made of them."""
+    """Test images of one scenario, with the prediction of each method."""
     classes: list = field(default_factory=list)  # names of the channels
     palette: list = field(default_factory=list)  # their colours, RGB
     pictures: list = field(default_factory=list)
     missing: list = field(default_factory=list)  # why images are absent
-    # by key of a group: what its last step sees otherwise than the one before
+    # by key of a group: images whose prediction its last step has changed
     changes: dict = field(default_factory=dict)
 
     def colour(self, labels: np.ndarray) -> np.ndarray:

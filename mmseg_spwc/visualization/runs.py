@@ -158,10 +158,10 @@ def self_paced_options(record: Record) -> dict:
 
 
 def _names(runs: Sequence[Run]) -> list[Callable[[Run], str]]:
-    """What to call the method of a run, ever more exactly."""
+    """Names for the method of a run, each more specific than the last."""
 
     def options(run: Run) -> str:
-        """What spWC does otherwise than in another run of the method."""
+        """The options of spWC in which runs of the method differ."""
         alike = [self_paced_options(r.record) for r in runs
                  if r.method == run.method]
         return ', '.join(

@@ -1,4 +1,4 @@
-"""What is drawn of records: lines over the steps, grids of units by step.
+"""What charts of records show: lines over the steps, grids of units by step.
 
 The report page and the figures for papers draw the same series.
 """

@@ -44,7 +44,7 @@ def step_report(record: Record, step: int) -> str:
 
 
 def _gone_scores(record: Record, step: int) -> list[str]:
-    """On which old scores spWC goes on, of units whose data are gone."""
+    """Which old scores spWC uses for units whose data are gone."""
     entry = record.step(step)
     unit = (entry.get('self_paced') or {}).get('unit')
     since = ((entry.get('kpi') or {}).get('since') or {}).get(unit) or []

@@ -9,7 +9,7 @@ import pytest
 from small_sweeps import ROOT, leaf, write_sweep
 
 from mmseg_spwc.errors import ConfigError
-from mmseg_spwc.sweep import cluster
+from mmseg_spwc.sweep import driver
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def tool(monkeypatch, capsys):
     """Call the tool in this process; return its exit code and its words."""
 
     def call(*words):
-        monkeypatch.setattr(cluster, 'ray', None)
+        monkeypatch.setattr(driver, 'ray', None)
         monkeypatch.setattr(sys, 'argv', ['sweep.py', *map(str, words)])
         main = runpy.run_path(str(ROOT / 'tools/sweep.py'))['main']
         try:
@@ -57,20 +57,20 @@ class SomeRay:
 
 @pytest.mark.parametrize('version', ['2.9.0', '2.51.1', '2.59.9'])
 def test_a_ray_that_everybody_may_join_is_refused(version, monkeypatch):
-    monkeypatch.setattr(cluster, 'ray', SomeRay(version))
+    monkeypatch.setattr(driver, 'ray', SomeRay(version))
     with pytest.raises(ConfigError, match=f"is {version}: .*'ray>=2.60'"):
-        cluster.require_ray()
-    monkeypatch.setattr(cluster, 'ray', SomeRay('2.60.0rc1+cpu'))
+        driver.require_ray()
+    monkeypatch.setattr(driver, 'ray', SomeRay('2.60.0rc1+cpu'))
     with pytest.raises(ConfigError):
-        cluster.require_ray()
-    monkeypatch.setattr(cluster, 'ray', SomeRay('2.61.0'))
-    cluster.require_ray()
+        driver.require_ray()
+    monkeypatch.setattr(driver, 'ray', SomeRay('2.61.0'))
+    driver.require_ray()
 
 
 def test_ray_of_one_machine_is_reached_from_it_alone(monkeypatch):
     ray = SomeRay('2.60.0')
-    monkeypatch.setattr(cluster, 'ray', ray)
-    with cluster.connected():
+    monkeypatch.setattr(driver, 'ray', ray)
+    with driver.connected():
         assert ray.options['_node_ip_address'] == '127.0.0.1'
         assert ray.options['include_dashboard'] is False
         assert os.environ['RAY_AUTH_MODE'] == 'token'
@@ -79,7 +79,7 @@ def test_ray_of_one_machine_is_reached_from_it_alone(monkeypatch):
 
 def test_the_floor_is_that_of_the_requirements():
     text = (ROOT / 'requirements/ray.txt').read_text()
-    assert f'ray>={cluster.FLOOR}' in text.splitlines()
+    assert f'ray>={driver.FLOOR}' in text.splitlines()
 
 
 def test_a_dry_run_needs_no_ray_and_writes_nothing(tool, tmp_path):

@@ -1,4 +1,4 @@
-"""Images (H, W, 3) with what networks make of them, drawn with Matplotlib."""
+"""Images (H, W, 3) with predictions of networks, drawn with Matplotlib."""
 from collections.abc import Iterable
 
 import numpy as np

@@ -112,7 +112,7 @@ def _part(comparison: Comparison, gallery: Gallery) -> dict:
 
 
 def _change(group: Group, gallery: Gallery) -> dict:
-    """What the last step of a method did to what it knew."""
+    """What the last step of a method changed."""
     steps = group.furthest[0].steps
     table = change_table(group)
     return dict(
@@ -155,7 +155,7 @@ def _unfinished(comparison: Comparison) -> Iterator[str]:
 
 
 class StepView(NamedTuple):
-    """What the network of a step makes of the image, (H, W) channels."""
+    """What the network of a step predicts for an image, channels (H, W)."""
     step: int
     labels: np.ndarray
     classes: list
