@@ -69,6 +69,7 @@ def step_footprint(cfg: Config, scenario: Scenario, step: int,
     try:
         with abstract_device(half) as memory:
             made = AbstractStep(config, scenario, *networks, memory)
+            made.take_thresholds()
             for _ in range(2):
                 memory.start_anew()
                 made.iterate()
@@ -171,6 +172,13 @@ class AbstractStep:
             if HOOKS.get(hook['type']) is ConsolidationHook:
                 with memory.part('optimiser'):
                     self._consolidate(HOOKS.build(hook))
+
+    def take_thresholds(self) -> None:
+        """Have those of pseudo labels, which a hook would measure."""
+        labeller = getattr(self.model, 'pseudo_label', None)
+        if labeller is not None and labeller.needs_thresholds:
+            labeller.thresholds = torch.empty(
+                sum(self.model.channels), device=DEVICE)
 
     def _consolidate(self, hook: ConsolidationHook) -> None:
         """Let a penalty and what watches it take part in the updates."""

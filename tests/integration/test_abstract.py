@@ -200,6 +200,11 @@ def test_the_sentence_gives_the_sums():
         f'memory of a GPU: {first} in step 0, {last} in step ')
 
 
+def test_memory_needs_no_thresholds():
+    cfg, scenario = load('configs/plop/plop_r18_shapes.py')
+    assert step_footprint(cfg, scenario, 1)['teacher'] > 0
+
+
 def test_an_old_torch_is_told(monkeypatch):
     monkeypatch.setattr(torch, '__version__', '2.1.2+cu121')
     cfg, _ = load('configs/classification/ewc/ewc_mlp_permuted-digits.py')
