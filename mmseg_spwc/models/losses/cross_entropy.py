@@ -142,7 +142,8 @@ class ClassBCELoss(Loss):
         valid = labels != VOID
         if self.unknown:
             labels = labels.masked_fill(labels == 0, logits.shape[1] - 1)
-        loss = F.softplus(logits).sum(dim=1) - at_labels(logits, labels)
+        positive = at_labels(logits, labels)
+        loss = F.softplus(logits).sum(dim=1) - positive
         mean = self.loss_weight * mean_over_pixels(loss * valid, pixel_weight)
         if self.mean == 'all':
             return mean
