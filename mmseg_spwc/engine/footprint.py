@@ -35,6 +35,7 @@ from mmseg_spwc.runtime.abstract import (
 from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.selfpaced import priority_takers
 from mmseg_spwc.structures import BatchSamples
+from mmseg_spwc.terminal import shown
 
 from .hooks import ConsolidationHook
 from .hooks.step_transition_hook import build_plain
@@ -56,8 +57,9 @@ def footprint(cfg: Config, world_size: int = 1,
     init_default_scope(cfg.get('default_scope', 'mmseg'))
     scenario = scenario_of(cfg)
     trained = steps_of(cfg, scenario)
-    return {step: step_footprint(cfg, scenario, step, world_size)
-            for step in dict.fromkeys(trained[at] for at in steps)}
+    with shown(verbose=False):
+        return {step: step_footprint(cfg, scenario, step, world_size)
+                for step in dict.fromkeys(trained[at] for at in steps)}
 
 
 def step_footprint(cfg: Config, scenario: Scenario, step: int,
