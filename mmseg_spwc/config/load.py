@@ -28,6 +28,8 @@ from .stages import GROUPS, check_effect, check_tables
 from .start import settle_classes
 from .step import scenario_of, steps_of
 
+SEQUENCE = 'mmseg_spwc.ContinualRunner'
+
 
 class KeyValues(DictAction):
     """MMEngine's ``key=value`` options, with an error for other forms."""
@@ -83,6 +85,8 @@ def load_config(args: Namespace) -> Config:
     cfg = read_config(args.config, getattr(args, 'trust', False))
     name = Path(args.config).stem
     scenario = _apply(cfg, _options(args, cfg))
+    if cfg.get('scenario') and cfg.get('method'):  # ours, and nobody else's
+        cfg.setdefault('runner_type', SEQUENCE)
     kind = cfg.get('runner_type')
     if 'methods' in cfg and not kind:
         raise ConfigError(f'{args.config} is a sweep: run tools/sweep.py '
@@ -90,8 +94,8 @@ def load_config(args: Namespace) -> Config:
     if not kind or RUNNERS.get(kind) is None:
         raise ConfigError(
             f'{args.config} is not a config of a sequence: let it inherit '
-            'configs/_base_/default_runtime.py, or set '
-            "runner_type='mmseg_spwc.ContinualRunner'.")
+            'configs/_base_/default_runtime.py, or give it a scenario and a '
+            f'method; then runner_type={SEQUENCE!r}.')
     label = re.sub(r'[^\w.-]+', '-', scenario.label) if scenario else ''
     cfg.work_dir = getattr(args, 'work_dir', None) or cfg.get(
         'work_dir') or str(Path('work_dirs', name, label))

@@ -108,7 +108,7 @@ def step_config(cfg: Config,
     if out.hooks.get('self_paced'):
         set_priorities(out, scenario, cfg.self_paced.get('on'))
     set_teacher(out)
-    _finish(out)
+    _finish(out, cfg)
     _set_progress(out, steps_of(cfg, scenario), step)
     if world_size > 1:
         _distribute(out)
@@ -210,7 +210,7 @@ def checkpoint_path(work_dir: str, step: int) -> str:
     return f'{work_dir}/step_{step:02d}/final.pth'
 
 
-def _finish(out: Config) -> None:
+def _finish(out: Config, cfg: Config) -> None:
     """Turn the named hooks into MMEngine's list, and set the length."""
     named = out.pop('hooks')
     out.custom_hooks = [
@@ -220,7 +220,7 @@ def _finish(out: Config) -> None:
     ]
     add_guards(out)
     check_length(out.train_cfg)
-    set_length(out)
+    set_length(out, cfg)
 
 
 def add_guards(out: Config) -> None:

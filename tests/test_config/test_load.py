@@ -174,3 +174,17 @@ def test_own_modules_are_found_in_the_folder_one_starts_in(tmp_path,
     monkeypatch.setattr(sys, 'path', list(sys.path))
     read_config('c.py')
     assert sys.modules.pop('a_loss_of_mine').FOUND
+
+
+def test_a_plain_config_with_a_scenario_is_a_sequence(tmp_path):
+    (tmp_path / 'mine.py').write_text(
+        "_base_ = ['mmseg::_base_/models/fcn_r50-d8.py',\n"
+        "          'mmseg_spwc::_base_/methods/mib.py']\n"
+        "scenario = dict(dataset='shapes', name='6-1')\n")
+    cfg = load_config(Namespace(config=str(tmp_path / 'mine.py')))
+    assert cfg.runner_type == 'mmseg_spwc.ContinualRunner'
+    cfg = load_config(Namespace(config=str(tmp_path / 'mine.py'), cfg_options={
+        'runner_type': 'mmseg_spwc.ContinualRunner'}))
+    with pytest.raises(ConfigError, match='give it a scenario and a method'):
+        load_config(Namespace(config=str(
+            CONFIGS / '_base_/models/deeplabv3_r101-d16.py')))

@@ -62,3 +62,25 @@ def test_a_schedule_of_ones_own_is_left_alone(tiny_config):
     cfg.param_scheduler = dict(type='PolyLR', power=.9)
     out = step_config(cfg, scenario_of(cfg), 0)
     assert out.param_scheduler == [dict(type='PolyLR', power=.9, end=2)]
+
+
+def test_a_plain_schedule_is_as_long_as_the_step(tiny_config):
+    """One of mmseg's configs says when it ends; a shorter step ends before.
+    """
+    cfg = tiny_config()
+    cfg.train_cfg = dict(type='IterBasedTrainLoop', max_iters=400)
+    cfg.schedule.later.train_cfg = dict(max_iters=40)
+    warm = dict(type='LinearLR', by_epoch=False, begin=0, end=15)
+    fall = dict(type='PolyLR', by_epoch=False, begin=15, end=400)
+    cfg.param_scheduler = [warm, fall]
+    first, later = (step_config(cfg, scenario_of(cfg), t) for t in (0, 1))
+    assert first.param_scheduler == [warm, fall]
+    assert later.param_scheduler == [dict(warm, end=1),
+                                     dict(fall, begin=1, end=40)]
+    # what a stage says itself is meant for its own length, and what does
+    # not end with the training for every length
+    cfg.schedule.later.param_scheduler = [warm, dict(fall, end=30)]
+    assert step_config(cfg, scenario_of(cfg), 1).param_scheduler[0] == warm
+    del cfg.schedule.later['param_scheduler']
+    cfg.param_scheduler = [warm]
+    assert step_config(cfg, scenario_of(cfg), 1).param_scheduler == [warm]

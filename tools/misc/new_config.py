@@ -1,13 +1,17 @@
 """Look at a folder of images and masks, and write a config to fill in.
 
-    mmseg-spwc new IMAGES MASKS [-o CONFIG.py] [--base MMSEG_CONFIG.py]
+    mmseg-spwc new IMAGES MASKS --base MMSEG_CONFIG.py --start-from WEIGHTS.pth
+    mmseg-spwc new IMAGES MASKS --base CONFIG.py -o LARGER_CONFIG.py
+
+The first config teaches a model of mmseg the classes of the folder; the second
+one adds a step to it.
 """
 import argparse
 import contextlib
 import os.path
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +19,7 @@ import numpy as np
 from PIL import Image
 
 from mmseg_spwc.apis.inference import SUFFIXES
+from mmseg_spwc.config.load import read_config
 from mmseg_spwc.errors import ConfigError, plain, tool_errors
 from mmseg_spwc.labels import VOID
 from mmseg_spwc.terminal import track
@@ -22,25 +27,39 @@ from mmseg_spwc.utils.files import write_text
 
 MASKS = ('.png', '.bmp', '.tif', '.tiff')
 SHOWN = 3  # files that a message names
-TEMPLATE = '''# mmseg-spwc browse THIS_FILE; mmseg-spwc train THIS_FILE
-_base_ = {base!r}
-method = 'mib'
-start_from = 'FILL IN: the checkpoint of your model'
-scenario = dict(
-    dataset={name!r},
-    steps=[
-        # the classes that the model knows, as its checkpoint names them
-        dict(classes='start_from'),
-        # name the classes of the new masks here and in labels
-        dict(
-            classes={classes},
-            labels=dict({labels}),
-            images={images!r},
-            masks={masks!r},
-            image_suffix={image_suffix!r},
-            mask_suffix={mask_suffix!r}),
-    ])
+FIRST = '''# name the classes; then browse it, and
+# mmseg-spwc train {out}
+_base_ = [{base!r},
+          'mmseg_spwc::_base_/methods/mib.py']
+work_dir = {work_dir!r}
+start_from = {start!r}
+{folder}
+scenario = dict(dataset={name!r}, steps=[
+    dict(classes='start_from'),  # and data=None if its images are gone
+    {step}])
+schedule = dict(later=dict(
+    train_cfg=dict({length}),
+    optim_wrapper=dict(optimizer=dict(lr={rate}))))
 '''
+LATER = '''# name the classes; then browse it, and
+# mmseg-spwc extend {out}
+_base_ = {base!r}
+{folder}
+scenario = dict(steps=[
+    *_base_.scenario.steps,
+    {step}])
+'''
+FOLDER = '''folder = dict(
+    data_prefix=dict(
+        img_path={images!r},
+        seg_map_path={masks!r}),
+    img_suffix={image_suffix!r}, seg_map_suffix={mask_suffix!r})'''
+STEP = '''dict(classes={classes}, data=dict(
+        labels=dict({labels}),
+        train=dict(folder, ann_file={train!r}),
+        test=dict(folder, ann_file={test!r})))'''
+TO_FILL = 'FILL IN: {}'
+SHORTER = 5  # a step is that much shorter than the training of the base
 
 
 @dataclass(frozen=True)
@@ -50,22 +69,30 @@ class Survey:
     masks: Path
     image_suffix: str  # how the name of every image ends
     mask_suffix: str
-    pairs: int  # images that have a mask
+    names: list  # of the images that have a mask, without suffix
     alone: list  # images that have none
     sides: tuple  # the shortest and the longest of the images
     in_images: dict  # by label value, the images that show it
     pixels: dict  # by label value, its share of all pixels
 
     @property
-    def has_background(self) -> bool:
-        """A guess: what most images show under the value 0 is background."""
-        return self.in_images.get(0, 0) > self.pairs / 2
+    def pairs(self) -> int:
+        """How many images have a mask."""
+        return len(self.names)
+
+    @property
+    def background(self) -> int | None:
+        """A guess: 0 where most images show it, else what most pixels are."""
+        if self.in_images.get(0, 0) > self.pairs / 2:
+            return 0
+        return next((value for value, share in self.pixels.items()
+                     if share > 0.5 and value != VOID), None)
 
     @property
     def classes(self) -> dict[str, int]:
         """A name to fill in for every value that may be a class."""
         return {f'class_{value}': value for value in self.in_images
-                if value != VOID and (value or not self.has_background)}
+                if value not in (VOID, self.background)}
 
 
 def survey(images: str | Path, masks: str | Path) -> Survey:
@@ -95,7 +122,8 @@ def survey(images: str | Path, masks: str | Path) -> Survey:
         pixels.update(values)
     total = sum(pixels.values())
     return Survey(
-        images, masks, image_end, mask_end, len(pairs),
+        images, masks, image_end, mask_end,
+        [name.removesuffix(image_end) for name in pairs],
         sorted(set(pictures) - set(pairs)), (min(sides), max(sides)),
         dict(sorted(in_images.items())),
         {value: count / total for value, count in sorted(pixels.items())})
@@ -181,27 +209,67 @@ def table(found: Survey) -> str:
 def _guess(found: Survey, value: int) -> str:
     if value == VOID:
         return 'void: not counted'
-    if value == 0 and found.has_background:
+    if value == found.background:
         return 'background'
     return 'a class'
 
 
-def draft(found: Survey, base: str | None = None) -> str:
-    """Write the config, with names to fill in, ``base`` if it is not given.
+def draft(found: Survey, out: str | Path, base: str | None = None,
+          start: str | None = None) -> str:
+    """Write the config, with names to fill in.
+
+    Args:
+        found (Survey): What is in the folders.
+        out (str | Path): The config's file.
+        base (str, optional): Config of the model that learns on, of mmseg,
+            or one of ours, which gets a further step.
+        start (str, optional): Checkpoint of that model.
     """
     values = dict(found.classes)
-    if found.has_background:
-        values['background'] = 0
+    if found.background is not None:
+        values['background'] = found.background
     if VOID in found.in_images:
         values['void'] = VOID
-    labels = ', '.join(f'{name}={value}' for name, value in values.items())
-    return TEMPLATE.format(
-        base=base or 'FILL IN: the mmseg config of your model',
+    train, test = lists_beside(out)
+    cfg = read_config(str(base)) if base else {}
+    parts = dict(
+        out=Path(out).name,
+        base=os.path.abspath(base) if base else TO_FILL.format(
+            'the mmseg config of your model'),
+        start=os.path.abspath(start) if start else TO_FILL.format(
+            'the checkpoint of your model'),
         name=found.images.resolve().parent.name or 'mine',
-        classes=list(found.classes), labels=labels,
-        images=str(found.images.resolve()), masks=str(found.masks.resolve()),
-        image_suffix=found.image_suffix,
-        mask_suffix=found.mask_suffix)
+        work_dir=f'work_dirs/{Path(out).stem}',
+        folder=FOLDER.format(
+            images=str(found.images.resolve()),
+            masks=str(found.masks.resolve()),
+            image_suffix=found.image_suffix, mask_suffix=found.mask_suffix),
+        step=STEP.format(
+            classes=list(found.classes),
+            labels=', '.join(f'{k}={v}' for k, v in values.items()),
+            train=str(train), test=str(test)))
+    if cfg.get('scenario'):
+        return LATER.format(**parts)
+    length, rate = _shorter(cfg)
+    return FIRST.format(**parts, length=length, rate=rate)
+
+
+def lists_beside(out: str | Path) -> tuple[Path, Path]:
+    """Where the names of the images to train on and to test on go."""
+    place = Path(out).resolve()
+    return tuple(place.with_name(f'{place.stem}_{role}.txt')
+                 for role in ('train', 'test'))
+
+
+def _shorter(cfg: Mapping) -> tuple[str, str]:
+    """Length and learning rate of a step, from those of the base."""
+    given = cfg.get('train_cfg') or {}
+    key = 'max_epochs' if 'max_epochs' in given else 'max_iters'
+    length = given.get(key)
+    rate = ((cfg.get('optim_wrapper') or {}).get('optimizer') or {}).get('lr')
+    fill = repr(TO_FILL.format('less than in the config of your model'))
+    return (f'{key}={max(length // SHORTER, 1) if length else fill}',
+            fill if rate is None else f'{rate / SHORTER:.2g}')
 
 
 def main() -> int:
@@ -211,15 +279,31 @@ def main() -> int:
     parser.add_argument(
         '-o', '--out', default='new_step.py', help='the config to write')
     parser.add_argument(
-        '--base', help='mmseg config of the model that learns the classes')
+        '--base', help='mmseg config of the model that learns the classes, '
+        'or the config that they are added to')
+    parser.add_argument('--start-from', help='checkpoint of that model')
+    parser.add_argument(
+        '--test', type=int, default=5, metavar='N',
+        help='every Nth image tests and does not train (default: 5)')
     args = parser.parse_args()
     with tool_errors():
-        if Path(args.out).exists():
-            raise ConfigError(f'{args.out} is there already: give another '
-                              'name with -o.')
+        files = [Path(args.out), *lists_beside(args.out)]
+        for file in files:
+            if file.exists():
+                raise ConfigError(f'{file} is there already: give another '
+                                  'name with -o.')
+        if args.test < 2:
+            raise ConfigError(f'--test is {args.test}: give 2 or more.')
         found = survey(args.images, args.masks)
         print(table(found))
-        write_text(args.out, draft(found, args.base))
+        text = draft(found, args.out, args.base, args.start_from)
+        test = found.names[::args.test]
+        train = [name for name in found.names if name not in {*test}]
+        for file, content in zip(
+                files, (text, *('\n'.join(names) + '\n'
+                                for names in (train, test))), strict=True):
+            write_text(file, content)
+    print(f'{len(train)} images train, {len(test)} test')
     print(f'{args.out}: name the classes in it, then see what a step would '
           f'train on: mmseg-spwc browse {args.out}')
     return 0
