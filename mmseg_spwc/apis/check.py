@@ -84,7 +84,7 @@ def plan_table(plan: Plan, scenario: Scenario, names: Iterable[str],
     """
     done = {entry['step']: entry['cost'] for entry in record.steps}
     speeds = [done[s]['wall_time'] / n for s, n in plan.iterations.items()
-              if s in done and (s or len(done) == 1)]
+              if n and s in done and (s or len(done) == 1)]
     rows = [('step', *ROLES, 'iterations', 'time', 'memory', 'learns')]
     for step, images in plan.images.items():
         iterations = plan.iterations[step]

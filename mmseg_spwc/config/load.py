@@ -225,7 +225,8 @@ def _apply(cfg: Config, options: dict) -> Scenario | None:
         cfg.merge_from_dict(options)
     check_tables(cfg, KNOWN)
     check_single_values(cfg)
-    settle_classes(cfg)
+    with shown(verbose=False):  # MMEngine tells of the file that it reads
+        settle_classes(cfg)
     scenario = None
     if isinstance(cfg.get('scenario'), Mapping):
         with input_errors('scenario'):

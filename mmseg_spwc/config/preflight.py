@@ -20,6 +20,7 @@ from mmengine.registry import (
     PARAM_SCHEDULERS,
     Registry,
 )
+from mmengine.visualization import Visualizer
 from torch import nn
 from torch.utils.data import DataLoader
 
@@ -182,6 +183,7 @@ def _check_step(configs: Mapping[int, Config], step: int,
 
 def _try_parts(cfg: Config, step: int) -> None:
     check_parts_in(cfg.values())
+    Visualizer.get_instance('preflight')  # some hooks need one to be there
     for hook in _hooks(cfg):
         HOOKS.build(hook)
     _check_losses(cfg.model, step)

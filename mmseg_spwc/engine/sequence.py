@@ -114,6 +114,7 @@ class ContinualRunner:
         plan = plan_steps(self.cfg, self.scenario, self.steps)
         self.start = self._find_start(record, plan)
         until = self.start.step if self.start else -1
+        plan.iterations.update((t, 0) for t in self.steps if t <= until)
         check_data_left(self.scenario, [
             step for step in self.steps
             if step > until and step not in record.finished_steps])

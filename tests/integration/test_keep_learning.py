@@ -13,6 +13,7 @@ from test_load_from_run import of_mmseg
 from test_own_data import own, poles, with_steps  # noqa: F401
 from test_publish import SEGMENT, run_alone
 
+from mmseg_spwc.apis.check import check_run
 from mmseg_spwc.apis.publish import publish
 from mmseg_spwc.apis.step_model import load_step_model
 from mmseg_spwc.config.start import Trained, settle_classes
@@ -116,6 +117,11 @@ def test_a_plain_model_learns_a_step_and_later_another(
     run = record.content['run']
     assert [e['steps'] for e in run['earlier']] == [2]
     assert [8, 9, 10] in record.config['scenario']['steps']
+
+
+def test_a_step_that_is_taken_is_planned_without_training(start, plain):
+    _, first, second = check_run(start(plain)).splitlines()
+    assert first.split()[4] == '0' and int(second.split()[4]) > 0
 
 
 def test_a_background_that_a_model_lacks_never_wins(start, plain, tmp_path):

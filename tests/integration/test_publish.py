@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # a process that cannot import this project; mmcv-lite lacks its operators,
 # and a torchvision for GPUs cannot load its own beside a torch for CPUs
 ALONE = r'''
-import importlib.util, sys, types
+import importlib.machinery, importlib.util, sys, types
 class Refuse:
     def find_spec(self, name, path=None, target=None):
         if name.partition('.')[0] == 'mmseg_spwc':
@@ -42,7 +42,8 @@ if importlib.util.find_spec('mmcv._ext') is None:
             if name.startswith('__'):
                 raise AttributeError(name)
             return None
-    sys.modules['mmcv._ext'] = Operators('mmcv._ext')
+    found = sys.modules['mmcv._ext'] = Operators('mmcv._ext')
+    found.__spec__ = importlib.machinery.ModuleSpec('mmcv._ext', None)
 '''
 SEGMENT = ALONE + r'''
 from mmseg.apis import inference_model, init_model
