@@ -56,6 +56,7 @@ def run(sweep, args: argparse.Namespace) -> int:
     from rich.console import Console
 
     from mmseg_spwc.runtime.lock import run_lock
+    from mmseg_spwc.sweep.aggregate import best_lines, read_aggregate
     from mmseg_spwc.sweep.driver import connected, require_ray, run_sweep
     from mmseg_spwc.sweep.plan import prepare
     require_ray()
@@ -70,6 +71,7 @@ def run(sweep, args: argparse.Namespace) -> int:
               f'({plan.folder_of(row.name) / "train.log"})',
               file=sys.stderr)
     if len(failed) < len(rows):
+        print(*best_lines(read_aggregate(plan.folder, True)), sep='\n')
         report(plan.folder)
         draw(plan.folder, sweep.paper.get('figures') or ())
     return 1 if failed else 0

@@ -32,7 +32,8 @@ def check_run(cfg: Config) -> str:
     with input_errors('data'), shown(cfg.get('verbose', False)):
         datasets = [DATASETS.build(step[loader].dataset)
                     for step in plan.configs.values()
-                    for loader in ('train_dataloader', 'test_dataloader')]
+                    for loader in ('train_dataloader', 'val_dataloader',
+                                   'test_dataloader') if step.get(loader)]
         decode(dict.fromkeys(
             path for dataset in datasets for path in image_files(dataset)))
     names = datasets[-1].metainfo['classes']

@@ -58,9 +58,12 @@ def _old_content(cfg: Config, scenario: Scenario, method: str,
     _check_same_run(content, scenario, method, run, work_dir)
     if content['scenario']['hash'] != scenario.hash:
         _go_on_to(content, scenario, run)
-    elif content['run']['config_hash'] != run['config_hash']:
+        return content
+    if content['run']['config_hash'] != run['config_hash']:
         warn('The config has changed since this run began; its first steps '
              'were made with the old one, which the record keeps.')
+    if content['steps'] and content['status'] != 'finished':
+        say(f'The run goes on after step {content["steps"][-1]["step"]}.')
     return content
 
 

@@ -8,7 +8,7 @@ from mmengine.runner import EpochBasedTrainLoop
 
 from mmseg_spwc.errors import CheckpointError
 from mmseg_spwc.registry import LOOPS
-from mmseg_spwc.terminal import warn
+from mmseg_spwc.terminal import say, warn
 from mmseg_spwc.utils.distributed import from_first_rank
 from mmseg_spwc.utils.files import read_text
 from mmseg_spwc.utils.random_state import get_random_state, set_random_state
@@ -78,6 +78,8 @@ def _newest(folder: Path) -> str | None:
     if best is None and found:
         warn(f'No checkpoint in {folder} is intact: the step starts '
              'from its beginning.')
+    if best is not None:
+        say(f'The step goes on from {best}, after {done} iterations.')
     return best and str(best)
 
 

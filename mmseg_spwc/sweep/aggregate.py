@@ -5,6 +5,7 @@ setting of a method on a scenario is chosen by the held-out score; test
 scores are reported and choose nothing.
 """
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from mmseg_spwc.utils.files import is_inside, read_text, write_text
 from mmseg_spwc.visualization.scores import (
     final_score,
     is_classification,
+    percent,
     spread,
 )
 
@@ -100,6 +102,18 @@ def choose(settings: Sequence[dict]) -> dict | None:
         return done[0] if done else None
     known = [s for s in done if s['held_out']['mean'] is not None]
     return max(known, key=lambda s: s['held_out']['mean'], default=None)
+
+
+def best_lines(content: Mapping) -> list[str]:
+    """Which setting was the best of each method that had several."""
+    rivals = Counter((s['method'], s['scenario'])
+                     for s in content['settings'])
+    return [
+        f'best of {rivals[s["method"], s["scenario"]]}: {s["name"]}, '
+        f'{content["select"]} {percent(s["held_out"]["mean"])}, '
+        f'test {percent(s["test"]["mean"])}'
+        for s in content['settings']
+        if s['best'] and rivals[s['method'], s['scenario']] > 1]
 
 
 def write_aggregate(content: Mapping, folder: Path) -> None:

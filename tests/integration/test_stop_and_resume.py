@@ -71,7 +71,7 @@ def scores(cfg):
             for step in Record.read(cfg.work_dir).steps]
 
 
-def test_signals_at_all_times(config):
+def test_signals_at_all_times(config, capsys):
     """Inside an epoch, while scoring, and inside an epoch again."""
     whole = config('whole')
     ContinualRunner(whole).train()
@@ -88,7 +88,12 @@ def test_signals_at_all_times(config):
         assert not Path(cfg.work_dir, 'run.lock').exists()
         assert Record.read(cfg.work_dir).finished_steps == [0]
     cfg = config('stopped', resume=True)
+    capsys.readouterr()
     ContinualRunner(cfg).train()
+    said = capsys.readouterr().out
+    assert 'The run goes on after step 0.' in said
+    assert f'The step goes on from {step}/epoch_1.pth' in ' '.join(
+        said.split())
     a, b = weights(whole), weights(cfg)
     assert all(torch.equal(a[key], b[key]) for key in a)
     assert scores(whole) == scores(cfg)

@@ -11,6 +11,7 @@ from mmengine.config import Config
 from PIL import Image
 from wrong_inputs import Row, digits_with, train
 
+from mmseg_spwc.apis.check import check_run
 from mmseg_spwc.datasets.continual_cls import ContinualClsDataset
 from mmseg_spwc.datasets.images.cifar import CifarImages
 from mmseg_spwc.datasets.images.idx import IdxImages
@@ -108,6 +109,13 @@ def repeated(case):
     train(cfg)
 
 
+def truncated(case):
+    root = case.copy_of_shapes()
+    image = first(root / 'JPEGImages')
+    image.write_bytes(image.read_bytes()[:-100])
+    check_run(case.segment(data_root=str(root)))
+
+
 SEGMENTATION = [Row(*row) for row in (
     ('images kept that are not as they are read', kept_without_masks,
      'not with LoadImageFromFile and Resize: change it, or set keep_decoded'),
@@ -150,6 +158,8 @@ SEGMENTATION = [Row(*row) for row in (
         **{'train_dataloader.dataset.reduce_zero_label': True})),
      'reduce_zero_label=True makes value 1 of the masks 0, .*: set '
      r'scenario\.label_offset=1'),
+    ('image that ends early, when a run is checked', truncated,
+     'of .* images cannot be read: .*truncated.*Get them anew'),
     ('repeated dataset', repeated, 'is a RepeatDataset, but a step needs '
      'every image .* once.*give the dataset inside it, and more epochs'),
     ('two classes of one name', named(['background', *'abcdefghi', 'a']),

@@ -8,6 +8,7 @@ from mmseg_spwc.errors import RecordError
 from mmseg_spwc.record import Record
 from mmseg_spwc.sweep.aggregate import (
     aggregate,
+    best_lines,
     expand_sweeps,
     final_scores,
     held_out_score,
@@ -46,6 +47,8 @@ def test_the_held_out_score_chooses():
     assert two['test']['mean'] == pytest.approx(.15)
     assert found['mas_k=1']['held_out']['sd'] is None
     assert len(content['runs']) == 5
+    assert best_lines(content) == [
+        'best of 2: ewc_k=2, held-out accuracy 75.0, test 15.0']
 
 
 def test_a_setting_that_lost_a_seed_is_no_rival():

@@ -91,8 +91,8 @@ def test_the_draft_is_a_config_that_names_every_value(tmp_path):
     assert step.data.labels == dict(class_7=7, background=0, void=255)
     assert step.data.train.img_suffix == '_leftImg8bit.png'
     assert step.data.train.ann_file == str(tmp_path / 'c_train.txt')
-    assert cfg.schedule.later.train_cfg.max_iters == 200
-    assert cfg.schedule.later.optim_wrapper.optimizer.lr == 0.002
+    assert cfg.schedule.later.train_cfg.max_iters == 500
+    assert cfg.schedule.later.optim_wrapper.optimizer.lr == 0.005
     assert cfg.start_from == str(Path('model.pth').absolute())
     assert cfg.method.name == 'MiB' and cfg.work_dir == 'work_dirs/c'
 

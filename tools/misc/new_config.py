@@ -59,7 +59,7 @@ STEP = '''dict(classes={classes}, data=dict(
         train=dict(folder, ann_file={train!r}),
         test=dict(folder, ann_file={test!r})))'''
 TO_FILL = 'FILL IN: {}'
-SHORTER = 5  # a step is that much shorter than the training of the base
+SHORTER = 2  # a step is shorter and slower than the training before it
 
 
 @dataclass(frozen=True)
