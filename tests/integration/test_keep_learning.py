@@ -5,13 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import mmpretrain
 import pytest
 import torch
 from digit_runs import digits
 from mmengine.config import Config
+from mmengine.registry import init_default_scope
 from test_load_from_run import of_mmseg
 from test_own_data import own, poles, with_steps  # noqa: F401
-from test_publish import SEGMENT, run_alone
+from test_publish import CLASSIFY, SEGMENT, run_alone
 
 from mmseg_spwc.apis.check import check_run
 from mmseg_spwc.apis.publish import publish
@@ -33,6 +35,11 @@ SMALL = (dict(type='ResNet', depth=18, base_channels=8, stem_channels=8,
          dict(type='FCNHead', in_channels=64, in_index=3, channels=16,
               num_convs=1, concat_input=False, dropout_ratio=0.,
               norm_cfg=dict(type='BN')))
+
+SMALL_CLASSIFIER = (
+    dict(type='ResNet', depth=18, in_channels=1, base_channels=8,
+         stem_channels=8, out_indices=(3, )),
+    dict(type='GlobalAveragePooling'))
 
 
 @pytest.fixture(scope='module')
@@ -365,3 +372,72 @@ def test_from_a_plain_model_to_a_plain_model(start, request, tmp_path):
     ours = load_step_model(cfg, f'{cfg.work_dir}/step_02/final.pth').model
     with torch.no_grad():
         torch.testing.assert_close(found['logits'], ours(given['x']))
+
+
+def of_mmpretrain(model, classes, path: Path) -> str:
+    """A checkpoint as MMPretrain leaves it, with weights at random."""
+    plain = dict(
+        type='mmpretrain.ImageClassifier', backbone=model.backbone,
+        neck=model.neck, head=dict(
+            type='LinearClsHead', num_classes=len(classes), in_channels=64))
+    torch.save(dict(
+        state_dict=MODELS.build(Config(plain)).state_dict(),
+        meta=dict(dataset_meta=dict(classes=classes))), path)
+    return str(path)
+
+
+def classified(weights_file: Path, given: dict) -> dict:
+    """What a published classifier computes, in this process."""
+    model = mmpretrain.get_model(str(weights_file.with_suffix('.py')),
+                                 pretrained=str(weights_file), device='cpu')
+    x = model.data_preprocessor(dict(inputs=given['images']))['inputs']
+    with torch.no_grad():
+        return dict(logits=model(x, mode='tensor'),
+                    classes=model._dataset_meta['classes'])
+
+
+@pytest.mark.parametrize('kind', ['class', 'task'])
+def test_from_a_plain_classifier_to_plain_ones(kind, tmp_path):
+    """In, on by two steps whose labels are others, and out."""
+    init_default_scope('mmpretrain')
+    cfg = digits(tmp_path / 'run', **{'train_cfg.max_epochs': 1})
+    cfg.model.backbone, cfg.model.neck = SMALL_CLASSIFIER
+    cfg.model.head.in_channels = 64
+    cfg.start_from = of_mmpretrain(cfg.model, ['3', '1', '4'],
+                                   tmp_path / 'plain.pth')
+    source = dict(type='mmseg_spwc.DigitImages')
+
+    def learns(**labels):
+        return dict(classes=list(labels), data=dict(
+            train=source, test=dict(source, split='test'), labels=labels))
+
+    steps = [dict(classes='start_from'), learns(five=5, zero=0),
+             learns(six=6, two=2)]
+    for known in (2, 3):
+        cfg.scenario = dict(problem='classification', dataset='mine',
+                            kind=kind, steps=steps[:known])
+        record = ContinualRunner(cfg).train()
+        cfg.resume = True
+    step = load_step_model(cfg, f'{cfg.work_dir}/step_02/final.pth')
+    test = DATASETS.build(step.cfg.test_dataloader.dataset)
+    batch = test.__getitems__(range(len(test)))
+    labels, tasks = (getattr(batch['data_samples'], name)
+                     for name in ('gt_label', 'task'))
+    models = [file for file in publish(cfg.work_dir, tmp_path / 'out.pth')
+              if file.suffix == '.pth']
+    assert len(models) == (3 if kind == 'task' else 1)
+    names, scores = [], []
+    for task, weights_file in enumerate(models):
+        shown = tasks == task if kind == 'task' else tasks >= 0
+        given = dict(images=batch['inputs'][shown])
+        # another process takes seconds to start: once is enough
+        found = run_alone(CLASSIFY, weights_file, given, tmp_path) \
+            if kind == 'class' else classified(weights_file, given)
+        hits = found['logits'].argmax(1) + len(names) == labels[shown]
+        names += found['classes']
+        scores.append(hits.float().mean().item())
+    assert names == record.step(2)['classes'] == [
+        '3', '1', '4', 'five', 'zero', 'six', 'two']
+    assert scores == pytest.approx(
+        record.step(2)['accuracy_by_step'] if kind == 'task' else
+        [record.step(2)['accuracy']['all']])
