@@ -38,7 +38,8 @@ def main() -> int:
     args = parser.parse_args()
     from mmseg_spwc.apis.publish import own_parts, publish
     from mmseg_spwc.errors import tool_errors
-    with tool_errors():
+    from mmseg_spwc.terminal import shown
+    with tool_errors(), shown(verbose=False):
         exports = [k for k in ('torchscript', 'onnx') if getattr(args, k)]
         files = publish(args.source, args.out, args.step, args.order,
                         exports, args.size, args.force, args.trust)
