@@ -59,7 +59,8 @@ def _load_or_scan(infos: list, names: list, cache_dir: str | None) -> dict:
     stored = _read(path, fingerprint)
     if stored is None:
         tasks = [(info['img_path'], info['seg_map_path'],
-                  info.get('reduce_zero_label', False)) for info in infos]
+                  info.get('reduce_zero_label', False),
+                  info.get('label_map') or {}) for info in infos]
         say(f'Scanning {len(tasks)} masks for their classes (once)')
         # threads: a process with torch's threads cannot be forked safely,
         # and decoding lets the others run
@@ -82,7 +83,7 @@ def _keep(path: Path, content: dict) -> None:
 
 
 def _values_of_mask(task: tuple) -> list:
-    image, path, reduce_zero_label = task
+    image, path, reduce_zero_label, label_map = task
     try:
         mask = mmcv.imfrombytes(
             read_bytes(path), flag='unchanged', backend='pillow')
@@ -101,7 +102,7 @@ def _values_of_mask(task: tuple) -> list:
     values = np.flatnonzero(np.bincount(mask.ravel(), minlength=256))
     if reduce_zero_label:
         values = values[(values != 0) & (values != VOID)] - 1
-    return [int(v) for v in values]
+    return sorted({int(label_map.get(int(v), v)) for v in values})
 
 
 def _check_size(image: str, mask: str, shape: tuple) -> None:
@@ -142,6 +143,8 @@ def _fingerprint(infos: list, names: list) -> str:
             stat = os.stat(path)
             digest.update(f'|{stat.st_size}|{stat.st_mtime_ns}'.encode())
         digest.update(f'|{info.get("reduce_zero_label", False)}\n'.encode())
+        if info.get('label_map'):
+            digest.update(f'{sorted(info["label_map"].items())}'.encode())
     return digest.hexdigest()
 
 

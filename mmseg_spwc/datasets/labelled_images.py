@@ -54,14 +54,17 @@ class LabelledImages:
             scenario.check_labels(values, name, self.labels)
 
     def _check_form(self, info: Mapping) -> None:
-        if info.get('label_map'):
+        own = self.source is not None and self.scenario.data[self.source]
+        labelled = bool(own) and own.labels is not None
+        if info.get('label_map') and (labelled or not self.scenario.names):
             raise ValueError(
-                'The dataset restricts its classes by metainfo. Give the '
-                'class order in the scenario (steps=[[...], ...]) instead.')
+                'The dataset restricts its classes by metainfo. Name the '
+                "classes in the scenario (steps=[dict(classes=['car']), ...]) "
+                'and leave labels out, or give the ids of a dataset with all '
+                'its classes.')
         if not info.get('reduce_zero_label'):
             return
-        own = self.source is not None and self.scenario.data[self.source]
-        if own and own.labels is not None:
+        if labelled:
             raise ValueError(
                 'reduce_zero_label=True changes the values that labels '
                 'speak of: leave it out, and name value 0 (as void or '

@@ -101,6 +101,30 @@ def test_old_classes_may_be_labelled(tiny_config, poles):
     assert values - {255} == {0, 2, 5}
 
 
+def test_a_dataset_may_show_some_of_its_classes(tiny_config):
+    """As a plain model that was trained on these alone had it."""
+    cfg = with_steps(tiny_config(), dict(classes=['star', 'disc']))
+    for loader in (cfg.train_dataloader, cfg.test_dataloader):
+        loader.dataset.metainfo = dict(classes=('background', 'disc', 'star'))
+    dataset, whole = built(cfg, 0), ShapesDataset(
+        data_root=cfg.data_root, pipeline=[],
+        ann_file='ImageSets/Segmentation/train.txt')
+    masks = {whole.get_data_info(i)['img_path']: whole.get_data_info(i)[
+        'seg_map_path'] for i in range(len(whole))}
+    assert len(dataset)
+    for i in range(len(dataset)):
+        part, place = dataset.samples[i]
+        sample = part.info(place)
+        for transform in part.pipeline.transforms[:3]:
+            sample = transform(sample)
+        raw = np.array(Image.open(masks[sample['img_path']]))
+        known = [NAMES.index(name) for name in ('star', 'disc')]
+        wanted = np.select([raw == 0, raw == known[0], raw == known[1]],
+                           [0, 1, 2], 255)
+        assert (sample['gt_seg_map'] == wanted).all()
+        assert np.isin(wanted, (1, 2)).any()
+
+
 @pytest.mark.parametrize('role', ['train', 'heldout', 'test'])
 def test_ids_names_and_data_of_their_own_read_the_same(shapes_root, role):
     """A scenario over one dataset is a special case of many."""
