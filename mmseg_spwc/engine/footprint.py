@@ -45,6 +45,9 @@ from .step_data import trained_params
 PARTS = ('weights', 'teacher', 'optimiser', 'batch', 'activations', 'losses',
          'gradients')
 GIB = 2**30
+BY_NUMBERS = (
+    'What this method compares depends on what a batch shows, so its memory '
+    'can only be seen on a GPU: train a few iterations.')
 
 
 def footprint(cfg: Config, world_size: int = 1,
@@ -72,14 +75,15 @@ def step_footprint(cfg: Config, scenario: Scenario, step: int,
         with abstract_device(half) as memory:
             made = AbstractStep(config, scenario, *networks, memory)
             made.take_thresholds()
+            if any(hasattr(loss, 'prototypes')
+                   for loss in made.model.losses.values()):
+                raise ConfigError(BY_NUMBERS)
             for _ in range(2):
                 memory.start_anew()
                 made.iterate()
             peak = dict(memory.peak)
     except (DataDependentOutputException, DynamicOutputShapeException) as e:
-        raise ConfigError(
-            'What this method compares depends on what a batch shows, so its '
-            'memory can only be seen on a GPU: train a few iterations.') from e
+        raise ConfigError(BY_NUMBERS) from e
     if world_size > 1:  # what DDP sends is a copy
         peak['gradients'] += sum(
             4 * p.numel() for p in made.model.parameters() if p.requires_grad)

@@ -186,8 +186,10 @@ def test_rcil_with_spwc_fits_a_card(amp, most):
     assert sum(step_footprint(cfg, scenario, 5).values()) < most * 2**30
 
 
-def test_memory_that_cannot_be_told_is_no_error():
-    cfg, _ = load('configs/ucd/ucd_deeplabv3-r101-d16_voc12aug-512x512.py')
+@pytest.mark.parametrize('name', ['ucd', 'reminder'])
+def test_memory_that_cannot_be_told_is_no_error(name):
+    cfg, _ = load(
+        f'configs/{name}/{name}_deeplabv3-r101-d16_voc12aug-512x512.py')
     assert memory_sentence(cfg).startswith('memory of a GPU: not known. What')
 
 

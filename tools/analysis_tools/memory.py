@@ -14,7 +14,6 @@ gradients. Leave one to two GiB more for CUDA, cuDNN and fragmentation.
 """
 import argparse
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from mmengine.config import Config
@@ -25,7 +24,6 @@ from mmseg_spwc.errors import ConfigError, user_errors
 
 ROOT = Path(__file__).resolve().parents[2]
 BEGIN, END = '<!-- table: memory.py --table -->', '<!-- end of the table -->'
-BLOCKS = r'backbone\.layer([124]\.\d+|3\.\d)$'
 
 
 def parse_args() -> argparse.Namespace:
@@ -57,35 +55,26 @@ def main() -> int:
 
 
 def rows_of_leaves() -> list[str]:
-    """A Markdown table: peaks of the last step by leaf and setting."""
-    rows = ['| leaf | float32 | of it weights | `--amp` | `recompute` |',
-            '|---' * 5 + '|']
+    """A Markdown table: peaks of the last step by leaf."""
+    rows = ['| leaf | float32 | of it weights and teacher |', '|---|---|---|']
     for path in sorted(ROOT.glob('configs/*/*.py')):
         if '512x512' not in path.name and '128x128' not in path.name:
             continue
         try:
-            rows.append(f'| `{path.stem}` | {" | ".join(cells(path))} |')
+            found = peak(path)
+            cells = [f'{sum(parts.values()) / GIB:.1f}' for parts in (
+                found, {p: found[p] for p in ('weights', 'teacher')})]
         except ConfigError:
-            rows.append(f'| `{path.stem}` | not known | | | |')
+            cells = ['not known', '']
+        rows.append(f'| `{path.stem}` | {" | ".join(cells)} |')
         print(rows[-1], flush=True)
     return rows
 
 
-def cells(path: Path) -> Iterator[str]:
-    """GiB of the last step of a leaf in each setting."""
-    plain = peak(path)
-    for parts in (plain, {p: plain[p] for p in ('weights', 'teacher')},
-                  peak(path, amp=True)):
-        yield f'{sum(parts.values()) / GIB:.1f}'
-    yield '' if 'r101' not in path.stem else \
-        f'{sum(peak(path, recompute=BLOCKS).values()) / GIB:.1f}'
-
-
-def peak(path: Path, amp: bool = False, **model: str) -> dict[str, int]:
-    """Bytes of the last step by part."""
+def peak(path: Path) -> dict[str, int]:
+    """Bytes of the last step by part, in float32."""
     cfg = Config.fromfile(path)
-    cfg.work_dir, cfg.amp = 'work_dirs', amp
-    cfg.model.update(model)
+    cfg.work_dir = 'work_dirs'
     (found, ) = footprint(cfg, steps=(-1, )).values()
     return found
 
