@@ -34,7 +34,7 @@ NEWER = {'dft': 'dft', 'mib-ewf': 'ewf', 'plop-ewf': 'ewf',
          'rcil-ewf': 'ewf', 'reminder': 'reminder', 'lgkd': 'lgkd',
          'mib-lgkd': 'lgkd', 'dkd': 'dkd', 'ucd': 'ucd',
          'mib-nest': 'nest', 'dkd-m': 'dkd', 'ssul': 'ssul',
-         'ssul-m': 'ssul'}
+         'ssul-m': 'ssul', 'sdr': 'sdr'}
 TRANSFORMERS = re.compile('segformer|upernet-swin')
 R101 = 'deeplabv3-r101-d16'
 VOC, ADE = 'voc12aug-512x512', 'ade20k-512x512'

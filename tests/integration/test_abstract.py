@@ -54,6 +54,7 @@ QUICK = ('spwc/rcil-spwc_deeplabv3-r101-d16_voc12aug-512x512', 'r18_shapes',
 
 # what they do in every iteration cannot be followed without numbers
 NUMBERS = {'reminder': 'prototypes of the classes that a batch shows',
+           'sdr': 'prototypes of the classes that a batch shows',
            'ucd': 'pixels chosen by a mask'}
 
 

@@ -38,7 +38,8 @@ def final(cfg, step=1):
 @pytest.mark.parametrize('name', [
     'lwf', 'lwf_mc', 'ilt', 'mib', 'plop', 'plop_compat', 'rcil',
     'rcil_compat', 'alife', 'reminder', 'ucd', 'dft',
-    'mib_ewf', 'plop_ewf', 'lgkd', 'mib_lgkd', 'dkd', 'ssul', 'ssul_m'
+    'mib_ewf', 'plop_ewf', 'lgkd', 'mib_lgkd', 'dkd', 'sdr', 'ssul',
+    'ssul_m'
 ])
 def test_method_runs_two_steps(with_method, name, no_bars):
     cfg = with_method(name)

@@ -125,7 +125,7 @@ def test_renewed_priorities_live_on(config):
 @pytest.mark.parametrize('name', ['mib_ewf', 'ssul_m', *(
     pytest.param(name, marks=pytest.mark.slow) for name in (
         'dft', 'dkd_m', 'lgkd', 'mib_augm', 'mib_nest', 'plop_ewf',
-        'rcil_ewf', 'reminder', 'ucd'))])
+        'rcil_ewf', 'reminder', 'sdr', 'ucd'))])
 def test_methods_go_on_as_if_nothing_had_been(config, name):
     """With what they keep beside the weights: memory, prototypes, fusion."""
     method = Config.fromfile(f'configs/_base_/methods/{name}.py').method

@@ -108,7 +108,7 @@ def test_what_builds_on_a_method_has_its_strength(small_steps):
         losses = step.model.losses
         strengths[name] = losses.get('kd', losses.get('pod', {})).get(
             'loss_weight', losses.get('pod', {}).get('factor'))
-        if name.startswith(('mib', 'ucd', 'rcil')):
+        if name.startswith(('mib', 'ucd', 'sdr', 'rcil')):
             assert losses.pixel.new_offset == 1
     for base, key in (('mib', 'kd.loss_weight'), ('rcil', 'kd.loss_weight'),
                       ('plop', 'pod.factor')):
@@ -116,7 +116,7 @@ def test_what_builds_on_a_method_has_its_strength(small_steps):
             f'method.later.model.losses.{key}']
         assert {v for name, v in strengths.items()
                 if name.startswith(base)} == {value}
-    assert strengths['ucd'] == strengths['mib']
+    assert strengths['ucd'] == strengths['sdr'] == strengths['mib']
     assert strengths['lgkd'] == strengths['reminder'] == strengths['plop']
 
 

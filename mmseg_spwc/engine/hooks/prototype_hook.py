@@ -1,5 +1,5 @@
 """What every class looks like to the network that learnt it."""
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import torch
@@ -16,14 +16,16 @@ from mmseg_spwc.utils.distributed import from_first_rank, unwrap
 from mmseg_spwc.utils.files import write_tensors
 
 from ..context import context_of
-from ..side_training import decoder_map, standing_still, summed
+from ..side_training import standing_still, summed
 
 FILE_NAME = 'prototypes.pth'
+MAPS = dict(decoder=lambda maps: maps.decoder,
+            backbone=lambda maps: maps.stages[-1])
 
 
 @HOOKS.register_module()
 class PrototypeHook(Hook):
-    """Keeps the mean of the decoder's maps over the pixels of every class.
+    """Keeps the mean of a map over the pixels of every class.
 
     When a step has been trained, its new classes, at step 0 with the
     background, are measured in one augmented pass over its images and
@@ -32,13 +34,21 @@ class PrototypeHook(Hook):
 
     The mean is over all pixels of all processes; the code of REMINDER takes
     the mean of batches' means in each.
+
+    Args:
+        maps (str): ``'decoder'``, what the classifier reads, or
+            ``'backbone'``, its last map. Defaults to 'decoder'.
     """
 
     # before what measures or stores the weights of the finished step
     priority = 'ABOVE_NORMAL'
     trains_first_step = False
 
-    def __init__(self) -> None:
+    def __init__(self, maps: str = 'decoder') -> None:
+        if maps not in MAPS:
+            raise ValueError("prototypes.maps is 'decoder' or 'backbone', "
+                             f'not {maps!r}.')
+        self.read = MAPS[maps]
         self.prototypes: Tensor | None = None
 
     def before_train(self, runner) -> None:
@@ -59,7 +69,8 @@ class PrototypeHook(Hook):
 
     def after_train(self, runner) -> None:
         with standing_still(runner) as student:
-            means = measure_prototypes(student, runner.train_dataloader)
+            means = measure_prototypes(
+                student, runner.train_dataloader, self.read)
         old = means[:0] if self.prototypes is None else self.prototypes
         prototypes = torch.cat([old, means])
         check_agreement('about the prototypes of classes',
@@ -68,12 +79,13 @@ class PrototypeHook(Hook):
                         dict(prototypes=prototypes))
 
 
-def measure_prototypes(student: nn.Module, loader: DataLoader) -> Tensor:
+def measure_prototypes(student: nn.Module, loader: DataLoader,
+                       read: Callable) -> Tensor:
     """Mean maps (K, D) of the classes of this step, on the CPU."""
     classes = list(range(student.num_old, student.num_old + student.num_new))
 
     def sums_of(inputs: Tensor, labels: Tensor) -> Iterable[Tensor]:
-        maps = decoder_map(student, inputs).float()
+        maps = read(student.tapped_forward(inputs).features).float()
         return (x.double() for x in class_sums(maps, labels, classes))
 
     total, count = summed(student, loader, sums_of)

@@ -9,6 +9,7 @@ from .cross_entropy import (
     TaskCrossEntropyLoss,
     UnbiasedCrossEntropyLoss,
 )
+from .disentangling import DisentanglingLoss
 from .distillation import (
     AdaptiveLogitLoss,
     AlifeDistillationLoss,
@@ -24,9 +25,9 @@ from .features import FeatureMSELoss, LocalPODLoss, PooledCubeLoss
 __all__ = [
     'AdaptiveLogitLoss', 'AlifeDistillationLoss', 'BCEDistillationLoss',
     'ClassBCELoss', 'ClassSimilarityLoss', 'ContrastiveDistillationLoss',
-    'DecomposedDistillationLoss', 'DistillationLoss', 'ExtraRowLoss',
-    'FeatureMSELoss', 'HeadDistillationLoss', 'LabelGuidedLoss',
-    'LocalPODLoss', 'NewClassBCELoss', 'PixelCrossEntropyLoss',
-    'PooledCubeLoss', 'TaskCrossEntropyLoss', 'UnbiasedCrossEntropyLoss',
-    'UnbiasedDistillationLoss'
+    'DecomposedDistillationLoss', 'DisentanglingLoss', 'DistillationLoss',
+    'ExtraRowLoss', 'FeatureMSELoss', 'HeadDistillationLoss',
+    'LabelGuidedLoss', 'LocalPODLoss', 'NewClassBCELoss',
+    'PixelCrossEntropyLoss', 'PooledCubeLoss', 'TaskCrossEntropyLoss',
+    'UnbiasedCrossEntropyLoss', 'UnbiasedDistillationLoss'
 ]
