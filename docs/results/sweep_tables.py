@@ -16,7 +16,9 @@ LABELS = dict(
     rcil_spwc_authors="RCIL+spWC, the authors' code", ewc_spwc='EWC+spWC',
     mas_spwc='MAS+spWC', ewc_spwc_plus='EWC+spWC+', dft='DFT*', dkd='DKD',
     dkd_m='DKD-M', ssul='SSUL', ssul_m='SSUL-M', ucd='UCD',
-    mib_ewf='MiB+EWF', mib_lgkd='MiB+LGKD', mib_nest='MiB+NeST',
+    mib_ewf='MiB+EWF', mib_ewf_fisher='MiB+EWF, shares by Fisher',
+    mib_ewf_spwc='MiB+EWF, shares by spWC', mib_lgkd='MiB+LGKD',
+    mib_nest='MiB+NeST',
     plop_ewf='PLOP+EWF', lgkd='PLOP+LGKD', reminder='REMINDER',
     rcil_ewf='RCIL+EWF', finetune_memory='Finetune + memory',
     mib_augm='MiB-AugM', mib_augm_spwc='MiB-AugM, drawn by spWC', sdr='SDR')

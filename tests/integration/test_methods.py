@@ -51,9 +51,15 @@ def test_method_runs_two_steps(with_method, name, no_bars):
                if v.is_floating_point())
 
 
-@pytest.mark.parametrize('name', ['mib', 'plop', 'rcil'])
-def test_spwc_plugs_in(with_method, name):
-    cfg = with_method(name, 'spwc')
+@pytest.mark.parametrize('name, on', [
+    ('mib', 'pixel'), ('plop', 'pixel'), ('rcil', 'pixel'), *(
+        pytest.param(*pair, marks=pytest.mark.slow) for pair in (
+            ('dft', 'pixel'), ('ssul', 'pixel'), ('dkd', 'both'),
+            ('lgkd', 'both'), ('reminder', 'both'), ('sdr', 'both'),
+            ('ucd', 'pixel'), ('mib_nest', 'pixel'), ('plop_ewf', 'both'),
+            ('dkd_m', 'both'), ('mib_augm', 'pixel'), ('ssul_m', 'pixel')))])
+def test_spwc_plugs_in(with_method, name, on):
+    cfg = with_method(name, 'spwc', **{'self_paced.on': on})
     ContinualRunner(cfg).train()
     record = Record.read(cfg.work_dir)
     priority = record.step(1)['priority']
