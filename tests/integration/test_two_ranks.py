@@ -99,8 +99,7 @@ def state(cfg, step):
 @pytest.mark.parametrize('names', [
     ('finetune', ), ('mib', ), ('dft', ), ('mib_ewf', ), ('mib_augm', ),
     ('rcil', 'spwc'), *(pytest.param((name, ), marks=pytest.mark.slow)
-                        for name in ('dkd_m', 'finetune_memory', 'plop_ewf',
-                                     'reminder', 'sdr', 'ssul_m', 'ucd'))
+                        for name in ('dkd_m', 'finetune_memory', 'plop_ewf'))
 ], ids='-'.join)
 def test_two_ranks_equal_one(on_one_rank, with_method, tmp_path, names):
     one = on_one_rank(*names)
