@@ -6,13 +6,14 @@
 import json
 from collections.abc import Callable
 
-from runs import HERE, Rows, estimate, table
+from runs import HERE, Rows, estimate, groups, table
 
 LABELS = dict(
     finetune='Finetune', joint='Joint', ewc='EWC', online_ewc='online-EWC',
     ewc_mib="EWC (MiB's)", lwf='LwF', lwf_mc='LwF-MC', si='SI', mas='MAS',
     blip='BLIP', ilt='ILT', mib='MiB', plop='PLOP', alife='ALIFE',
     alife_m='ALIFE-M', rcil='RCIL', rcil_spwc="RCIL+spWC, the paper's rule",
+    rcil_spwc_keep='RCIL+spWC, background kept',
     rcil_spwc_authors="RCIL+spWC, the authors' code", ewc_spwc='EWC+spWC',
     mas_spwc='MAS+spWC', ewc_spwc_plus='EWC+spWC+', dft='DFT*', dkd='DKD',
     dkd_m='DKD-M', ssul='SSUL', ssul_m='SSUL-M', ucd='UCD',
@@ -106,6 +107,41 @@ def classes(name: str, number: int = 21) -> str:
         ['method', *range(number)], body) + '\n</details>\n')
 
 
+def search(name: str) -> str:
+    """Held-out scores of the strengths that were tried, the best in bold."""
+    path = HERE / 'records/sweeps' / f'{name}.json'
+    found = groups(json.loads(path.read_text())['runs'], 'method')
+    body = []
+    for (method, ), runs in found.items():
+        best = max(runs, key=lambda run: run['held_out'])
+        cells = [
+            f'{score} ({run["strength"]:g})' if run['strength'] else score
+            for run in runs for score in [
+                f'**{estimate([run["held_out"]])}**' if run is best
+                else estimate([run['held_out']])]]
+        body.append([label(method), *cells, *[''] * (3 - len(cells))])
+    return table(['method', 'held-out mIoU (strength)', '', ''], body)
+
+
+def readme() -> str:
+    """The main score of two tables of the paper, here and published."""
+    sweeps = [(read('voc_10_1_overlapped'), 'all'),
+              (read('cifar100'), 'average_apa')]
+    methods = dict.fromkeys(
+        name for name in LABELS
+        if any(name in sweep['paper'] for sweep, _ in sweeps))
+    body = []
+    for method in methods:
+        row = [label(method)]
+        for sweep, key in sweeps:
+            ours = scores(sweep['runs'].get(method, []), key)
+            row += [estimate(ours) if ours else '', published(
+                sweep['paper'].get(method, {}).get(key), ours or [0.])[0]]
+        body.append(row)
+    return table(['method', 'VOC 10-1, mIoU', 'published',
+                  'CIFAR-100, Average-APA', 'published'], body)
+
+
 SEGMENTATION = dict(base='base', new='new', class_0='background',
                     average_miou='mean over steps')
 CLASSIFICATION = dict(final_accuracy='final', forgetting='forgetting')
@@ -121,4 +157,10 @@ def tasks(name: str) -> Callable:
 
 
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
+    'voc_10_1': {
+        'overlapped': voc('voc_10_1_overlapped'),
+        'k': lambda: beside('k', dict(all='all'), SEGMENTATION),
+        'search': lambda: search('voc_10_1_search')},
+    'cifar100': {'cifar100': tasks('cifar100')},
+    '../../README': {'results': readme},
 }

@@ -48,28 +48,9 @@ _plus = {f'self_paced.{key}': value for key, value in dict(
     rule='spwc', mu=2.0723, relative=True, protect_last=True,
     min_weight=0.1, normalise='sum').items()}
 _plus['self_paced.update.iters'] = 20
-# the survey's, which are those of the leaves
-_strengths = dict(
-    ewc=(_anchors, 800.), online_ewc=(_anchors, 800.), lwf=(_kd, 10.),
-    si=(_anchors, 400.), mas=(_anchors, 3.), blip=(_bits, 1e-11),
-    ewc_spwc=(_anchors, 800.), mas_spwc=(_anchors, 3.))
-_classes = list(range(30))
 scales = dict(
     small=dict(
-        methods=dict(
-            ewc_spwc_plus=dict(
-                config=_leaf('ewc/ewc'), grid={_anchors: [800.]},
-                cfg_options=_plus),
-            **{method: dict(grid={key: [value]})
-               for method, (key, value) in _strengths.items()}),
-        seeds=[0, 1, 2], resources=dict(gpus=0), cfg_options=_few,
-        paper=dict(needs='CIFAR-100; a CPU core, 2 GB, about 1.5 h')),
-    # strengths, on tasks that no other run has
-    small_search=dict(
         methods=dict(ewc_spwc_plus=dict(
             config=_leaf('ewc/ewc'), grid=_ewc, cfg_options=_plus)),
-        scenarios=[dict(
-            name='3x10', partial=True,
-            steps=[_classes[i:i + 10] for i in (0, 10, 20)])],
-        seeds=[10], resources=dict(gpus=0), cfg_options=_few,
-        paper=dict(needs='CIFAR-100; a CPU core, 2 GB')))
+        seeds=[0, 1, 2], resources=dict(gpus=0), cfg_options=_few,
+        paper=dict(needs='CIFAR-100; a CPU core, 2 GB, about 3 h')))

@@ -13,5 +13,6 @@ paper = dict(
     says='The face of a cat is easy to find; a monitor is abstract, and a '
     'table is taken for the food on it.')
 scales = dict(
-    small=dict(methods=dict.fromkeys((*_others, 'rcil_spwc_authors'))),
-    small_search=None)
+    small=dict(methods=dict.fromkeys(
+        (*_others, 'rcil_spwc_keep', 'rcil_spwc_authors'))),
+    small_search=None, small_published=None)

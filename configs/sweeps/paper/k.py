@@ -26,11 +26,11 @@ paper = dict(
         k_20=dict(base=53.4, new=26.3, all=40.5)))
 scales = dict(
     small=dict(methods=dict(
-        **dict.fromkeys((*_others, 'rcil_spwc_authors')),
+        **dict.fromkeys((*_others, 'rcil_spwc_keep', 'rcil_spwc_authors')),
         **{
             f'k_{k}': dict(
                 config=_spwc('mobilenetv2-d16_voc12aug-128x128'),
                 cfg_options={{_base_.scales.small.methods.rcil_spwc.cfg_options}})
             for k in (5, 10, 15, 20)
         })),
-    small_search=None)
+    small_search=None, small_published=None)

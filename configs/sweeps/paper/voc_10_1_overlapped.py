@@ -48,10 +48,11 @@ paper = dict(
     })
 # VOC at 128 px with MobileNetV2: five epochs of step 0, then one epoch and at
 # least 30 iterations a step, scored on the first 400 test images. All methods
-# have the settings that keep small steps sound (docs/results/appendix/voc128.md), so
-# that methods are compared and not recipes, and the strength that did best of
-# three on the held-out images of another seed and a shorter sequence
-# (`small_search`).
+# have the settings that keep small steps sound
+# (docs/results/appendix/voc128.md), so that methods are compared and not
+# recipes, and the strength that did best of three on the held-out images of
+# another seed and a shorter sequence (`small_search`). `small_published` has
+# the settings and strengths of each paper in place of both.
 _later = 'method.later.{}'.format
 _kd = _later('model.losses.kd.loss_weight')
 _strength = 'method.every.hooks.consolidation.strength'
@@ -98,6 +99,9 @@ scales = dict(
                 **({_searched[name][0]: _best[name]} if name in _best else {})
                }) for name, config in _methods.items()},
             rcil_spwc=dict(config=_small('spwc/rcil-spwc'), cfg_options=_rcil),
+            rcil_spwc_keep=dict(
+                config=_small('spwc/rcil-spwc'), step_0='finetune',
+                cfg_options={**_rcil, 'self_paced.background': 'keep'}),
             rcil_spwc_authors=dict(
                 config=_small('rcil/rcil'), step_0='finetune',
                 cfg_options={**_rcil, 'self_paced.rule': 'authors_code'})),
@@ -111,7 +115,23 @@ scales['small_search'] = dict(
         **{name: dict(config, grid=dict([_searched[name]])
                       if name in _searched else {})
            for name, config in _methods.items()},
-        rcil_spwc=None, rcil_spwc_authors=None),
+        rcil_spwc=None, rcil_spwc_keep=None, rcil_spwc_authors=None),
     scenarios=[dict(name='10-1-1-1', setting='overlapped', partial=True,
                     steps=[list(range(1, 11)), [11], [12], [13]])],
     select='held-out mIoU', seeds=[100], paper=None)
+scales['small_published'] = dict(
+    scales['small'],
+    methods=dict(
+        **{name: dict(config=_methods[name]['config'])
+           for name in _methods if name != 'rcil'},
+        rcil=dict(config='../voc128/rcil.py'),
+        rcil_spwc=dict(config='../voc128/rcil_spwc.py'),
+        rcil_spwc_keep=dict(
+            config='../voc128/rcil_spwc.py', step_0='finetune',
+            cfg_options={'self_paced.background': 'keep'}),
+        rcil_spwc_authors=dict(
+            config='../voc128/rcil.py', step_0='finetune',
+            cfg_options={'self_paced.rule': 'authors_code'})),
+    cfg_options={
+        key: value for key, value in _sound.items()
+        if not key.startswith(_later('')) or 'train_cfg' in key})

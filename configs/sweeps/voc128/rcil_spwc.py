@@ -1,0 +1,4 @@
+_base_ = [
+    './rcil.py',
+    '../../_base_/methods/spwc.py',
+]
