@@ -125,21 +125,20 @@ def search(name: str) -> str:
 
 def readme() -> str:
     """The main score of two tables of the paper, here and published."""
-    sweeps = [(read('voc_10_1_overlapped'), 'all'),
-              (read('cifar100'), 'average_apa')]
-    methods = dict.fromkeys(
-        name for name in LABELS
-        if any(name in sweep['paper'] for sweep, _ in sweeps))
-    body = []
-    for method in methods:
-        row = [label(method)]
-        for sweep, key in sweeps:
-            ours = scores(sweep['runs'].get(method, []), key)
-            row += [estimate(ours) if ours else '', published(
-                sweep['paper'].get(method, {}).get(key), ours or [0.])[0]]
-        body.append(row)
-    return table(['method', 'VOC 10-1, mIoU', 'published',
-                  'CIFAR-100, Average-APA', 'published'], body)
+    text = []
+    for name, key, title in (
+            ('voc_10_1_overlapped', 'all', 'VOC 10-1, mIoU'),
+            ('cifar100', 'average_apa', 'CIFAR-100, Average-APA')):
+        sweep = read(name)
+        methods = [m for m in LABELS if m in sweep['paper']]
+        here = {m: scores(sweep['runs'][m], key) for m in methods}
+        text.append(table(
+            [title, *(label(m).partition(',')[0] for m in methods)],
+            [['here', *(estimate(here[m]) for m in methods)],
+             ['published', *(published(
+                 sweep['paper'][m][key], here[m])[0].partition(' ')[0]
+                 for m in methods)]]))
+    return '\n'.join(text)
 
 
 SEGMENTATION = dict(base='base', new='new', class_0='background',
