@@ -1,4 +1,5 @@
 """Lost files and workers are told from other errors."""
+import signal
 from multiprocessing import resource_sharer
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,6 +8,14 @@ import pytest
 from torch._utils import ExceptionWrapper
 
 from mmseg_spwc.errors import DataLost, SampleError, data_losses
+
+
+@pytest.fixture(autouse=True)
+def handler_kept():
+    """torch sets its handler once a process, and ``data_losses`` ends it."""
+    before = signal.getsignal(signal.SIGCHLD)
+    yield
+    signal.signal(signal.SIGCHLD, before)
 
 
 def test_a_worker_s_traceback_is_left_out():

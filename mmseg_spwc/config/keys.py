@@ -225,6 +225,8 @@ def _check_inner(inner: Mapping, name: str, allowed: tuple) -> None:
     for key in inner:
         if key in allowed or staged and is_stage(key):
             continue
+        if key == '_scope_':  # MMEngine's, where a base is `mmseg::...`
+            continue
         near = difflib.get_close_matches(key, allowed, 1)
         hint = f'did you mean {near[0]!r}? ' if near else ''
         raise ConfigError(

@@ -15,7 +15,7 @@ def judge(steps: Sequence[Mapping], old_drop: float | None = None,
     *before, last = steps
     names, now = _scored(last)
     known = len(_scored(before[-1])[1]) if before else 0
-    fell, wrong = [], []
+    fell, wrong, unseen = [], [], []
     for i in range(known) if old_drop is not None else ():
         best = max((row[i] for row in _since_accepted(before)
                     if i < len(row) and row[i] is not None), default=None)
@@ -27,9 +27,12 @@ def judge(steps: Sequence[Mapping], old_drop: float | None = None,
                          f'{100 * now[i]:.1f}')
     for i in range(known, len(now)) if new_min is not None else ():
         if now[i] is None:
-            wrong.append(f'no test image shows {names[i]}')
+            unseen.append(names[i])
         elif round(100 * now[i], 6) < new_min:
             wrong.append(f'{names[i]} has {100 * now[i]:.1f}')
+    if unseen:
+        more = f' and {len(unseen) - 3} more' * (len(unseen) > 3)
+        wrong.append(f'no test image shows {", ".join(unseen[:3])}{more}')
     limits = ' and '.join(
         text for text, limit in (
             (f'an old one may fall {old_drop} points', old_drop),

@@ -1,5 +1,6 @@
 """Typos at our level are found before anything runs."""
 import pytest
+from mmengine.config import Config
 
 from mmseg_spwc.config.keys import check_keys
 from mmseg_spwc.errors import ConfigError
@@ -45,3 +46,13 @@ def test_misspelt_required_key_is_suggested():
 
 def test_single_steps_may_be_addressed():
     check_keys(dict(good(), schedule=dict(step_3={})))
+
+
+def test_a_base_of_another_package_leaves_its_scope(tmp_path):
+    """MMEngine notes it in every part with a type."""
+    path = tmp_path / 'config.py'
+    path.write_text("_base_ = 'mmseg::_base_/schedules/schedule_20k.py'")
+    cfg = Config.fromfile(path)
+    assert cfg.train_cfg['_scope_'] == 'mmseg'
+    check_keys(dict(good(), train_cfg=cfg.train_cfg,
+                    optim_wrapper=cfg.optim_wrapper))

@@ -49,6 +49,9 @@ def test_a_class_without_test_images_is_not_accepted_as_new():
     assert 'no test image shows tram' in judge(
         entries([.9, .5], [.9, None, None]), 2., 20.)['reason']
     assert judge(entries([.9, None], [.9, .5]), 2.)['passed']
+    taken = dict(entries([.9])[0], classes=list('abcde'), iou=[None] * 5)
+    assert judge([taken], 2., 20.)['reason'].startswith(
+        'no test image shows a, b, c and 2 more; ')
 
 
 def test_a_classifier_is_judged_by_what_each_step_taught():
