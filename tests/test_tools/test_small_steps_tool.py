@@ -117,3 +117,13 @@ def test_command_adds_runs_to_a_file(data, tmp_path):
     assert [r['seed'] for r in runs] == [0, 1, 2]
     assert runs[0]['self_paced']['on'] == 'distillation'
     assert runs[0]['v'][0][0] == 1
+
+
+def test_an_empty_file_gets_a_sentence(tool, tmp_path, monkeypatch, capsys):
+    path = tmp_path / 'features.pt'
+    path.touch()
+    monkeypatch.setattr(sys, 'argv', ['small_steps.py', 'run', str(path)])
+    with pytest.raises(SystemExit) as ended:
+        tool.main()
+    assert ended.value.code == 2
+    assert 'features.pt is empty or cut off' in capsys.readouterr().err

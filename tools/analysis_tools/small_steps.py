@@ -22,7 +22,7 @@ from mmengine.config import DictAction
 from torch import Tensor
 from torch.nn import functional as F
 
-from mmseg_spwc.errors import input_errors, user_errors
+from mmseg_spwc.errors import ConfigError, input_errors, user_errors
 from mmseg_spwc.evaluation.iou import (
     count_areas,
     intersection_over_union,
@@ -288,7 +288,11 @@ def main() -> None:
                                   args.cfg_options), args.out)
         return
     with user_errors(), input_errors(args.features):
-        data = torch.load(args.features, weights_only=True)
+        try:
+            data = torch.load(args.features, weights_only=True)
+        except EOFError:
+            raise ConfigError(f'{args.features} is empty or cut off: compute '
+                              'the features again.') from None
     for seed in args.seeds:
         entry = dict(
             seed=seed, options=args.options, self_paced=args.self_paced,
