@@ -158,6 +158,7 @@ def tasks(name: str) -> Callable:
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     'voc_10_1': {
         'overlapped': voc('voc_10_1_overlapped'),
+        'k': lambda: beside('k', dict(all='all'), SEGMENTATION),
         'search': lambda: search('voc_10_1_search')},
     'cifar100': {'cifar100': tasks('cifar100')},
     '../../README': {'results': readme},
