@@ -12,7 +12,7 @@ from mmengine.runner import Runner
 from mmseg_spwc.config.keys import check_keys, check_values
 from mmseg_spwc.config.preflight import Plan, check_start_files, plan_steps
 from mmseg_spwc.config.stages import stage_of
-from mmseg_spwc.config.start import Start, settle_classes
+from mmseg_spwc.config.start import settle_classes
 from mmseg_spwc.config.step import (
     checkpoint_path,
     scenario_of,
@@ -42,6 +42,7 @@ from . import weights
 from .context import StepContext
 from .histories import loss_curves
 from .open_record import open_record
+from .start import Start
 from .step_runner import StepRunner
 
 VALIDATION = ('val_dataloader', 'val_evaluator', 'val_cfg')

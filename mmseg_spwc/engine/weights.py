@@ -1,7 +1,6 @@
 """The plain weights of a step: taken from elsewhere, loaded, and left."""
 from mmengine.runner import Runner
 
-from mmseg_spwc.config.start import Start
 from mmseg_spwc.runtime.agreement import check_agreement
 from mmseg_spwc.runtime.checkpoint import (
     Stamp,
@@ -11,6 +10,8 @@ from mmseg_spwc.runtime.checkpoint import (
 )
 from mmseg_spwc.terminal import warn
 from mmseg_spwc.utils.distributed import from_first_rank, unwrap
+
+from .start import Start
 
 
 def load(runner: Runner, state: dict, path: str) -> None:

@@ -18,9 +18,10 @@ from test_publish import CLASSIFY, SEGMENT, run_alone
 from mmseg_spwc.apis.check import check_run
 from mmseg_spwc.apis.publish import publish
 from mmseg_spwc.apis.step_model import load_step_model
-from mmseg_spwc.config.start import Trained, settle_classes
+from mmseg_spwc.config.start import settle_classes
 from mmseg_spwc.config.step import scenario_of, step_config
 from mmseg_spwc.engine import ContinualRunner
+from mmseg_spwc.engine.start import Trained
 from mmseg_spwc.errors import CheckpointError, ConfigError
 from mmseg_spwc.record import Record, config_text
 from mmseg_spwc.registry import DATASETS, MODELS
