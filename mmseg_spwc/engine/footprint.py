@@ -6,15 +6,12 @@ that made them. Not counted are CUDA's context, what cuDNN works in and what
 the allocator cannot use: leave one to two gigabytes for them.
 """
 import copy
-import math
 from collections.abc import Mapping
 
 import torch
 from mmengine.config import Config
 from mmengine.optim import build_optim_wrapper
 from mmengine.registry import init_default_scope
-from mmengine.structures import PixelData
-from mmseg.structures import SegDataSample
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import (
     DataDependentOutputException,
@@ -25,6 +22,7 @@ from mmseg_spwc.config.step import scenario_of, step_config, steps_of
 from mmseg_spwc.config.types import AMP_FORMS, SELF_PACED
 from mmseg_spwc.consolidation import QuadraticPenalty
 from mmseg_spwc.errors import ConfigError
+from mmseg_spwc.problems import problem_of
 from mmseg_spwc.registry import HOOKS, MODELS
 from mmseg_spwc.runtime.abstract import (
     DEVICE,
@@ -34,7 +32,6 @@ from mmseg_spwc.runtime.abstract import (
 )
 from mmseg_spwc.scenario import Scenario
 from mmseg_spwc.selfpaced import priority_takers
-from mmseg_spwc.structures import BatchSamples
 from mmseg_spwc.terminal import shown
 
 from .hooks import ConsolidationHook
@@ -167,7 +164,7 @@ class AbstractStep:
                 setattr(model, name,
                         memory.counts('losses', getattr(model, name)))
         with memory.part('batch'):
-            self.batch = blank_batch(config, scenario)
+            self.batch = problem_of(scenario).blank_batch(config, DEVICE)
         # the scaler of mixed precision needs a GPU, and next to no memory
         wrapper = dict(copy.deepcopy(config.optim_wrapper.to_dict()),
                        type='OptimWrapper')
@@ -213,27 +210,6 @@ class AbstractStep:
             self.wrapper.step()
         self.wrapper.zero_grad()
         return losses
-
-
-def blank_batch(config: Config, scenario: Scenario) -> dict:
-    """A batch of the right shapes, as a model takes it; its numbers are any.
-    """
-    batch, model = config.train_dataloader.batch_size, config.model
-    if scenario.problem == 'classification':
-        channels = len(model.data_preprocessor.get('mean') or 'RGB')
-        side = model.backbone.get('image_size') or math.isqrt(
-            model.backbone.get('in_features', 224**2 * channels) // channels)
-        labels = torch.empty(batch, dtype=torch.long, device=DEVICE)
-        return dict(
-            inputs=torch.empty(batch, channels, side, side, device=DEVICE),
-            data_samples=BatchSamples(labels, labels.clone()))
-    size = tuple(model.data_preprocessor.size)
-    labels = torch.empty(batch, 1, *size, dtype=torch.long, device=DEVICE)
-    meta = dict(img_shape=size, ori_shape=size, pad_shape=size)
-    return dict(
-        inputs=torch.empty(batch, 3, *size, device=DEVICE),
-        data_samples=[SegDataSample(gt_sem_seg=PixelData(data=label),
-                                    metainfo=meta) for label in labels])
 
 
 def blank(params: Mapping[str, Tensor], kind: str) -> dict[str, Tensor]:

@@ -2,6 +2,7 @@
 import math
 from collections.abc import Mapping
 
+import torch
 from mmengine.config import Config
 from mmengine.runner import Runner, ValLoop
 from torch.utils.data import Dataset
@@ -16,6 +17,7 @@ from mmseg_spwc.evaluation import (
 from mmseg_spwc.evaluation.iou import mean_of_known
 from mmseg_spwc.registry import DATASETS
 from mmseg_spwc.scenario import Scenario
+from mmseg_spwc.structures import BatchSamples
 from mmseg_spwc.terminal import warn
 
 from .problem import ABSENT, Problem
@@ -38,6 +40,16 @@ class Classification(Problem):
             dict(cls=dict(type='mmseg_spwc.TaskCrossEntropyLoss')),
             **model.get('losses', {}))
         model.head.num_classes = scenario.num_channels(step)
+
+    def blank_batch(self, out: Config, device: str) -> dict:
+        batch, model = out.train_dataloader.batch_size, out.model
+        channels = len(model.data_preprocessor.get('mean') or 'RGB')
+        side = model.backbone.get('image_size') or math.isqrt(
+            model.backbone.get('in_features', 224**2 * channels) // channels)
+        labels = torch.empty(batch, dtype=torch.long, device=device)
+        return dict(
+            inputs=torch.empty(batch, channels, side, side, device=device),
+            data_samples=BatchSamples(labels, labels.clone()))
 
     def fit_loaders(self, out: Config, cfg: Config) -> tuple[dict, dict]:
         if cfg.get('keep_decoded'):

@@ -52,6 +52,11 @@ class Problem:
         """Set what else the model of a step needs."""
         raise NotImplementedError
 
+    def blank_batch(self, out: Config, device: str) -> dict:
+        """A batch of the right shapes for the config of a step, as a model
+        takes it; its numbers are any."""
+        raise NotImplementedError
+
     def set_data(self, out: Config, cfg: Config, scenario: Scenario,
                  step: int, seed: int) -> None:
         """Cut the data of the step out, and choose what scores them.

@@ -4,8 +4,11 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+import torch
 from mmengine.config import Config
 from mmengine.runner import Runner, ValLoop
+from mmengine.structures import PixelData
+from mmseg.structures import SegDataSample
 from torch.utils.data import Dataset
 
 from mmseg_spwc.datasets.labelled_images import (
@@ -48,6 +51,16 @@ class Segmentation(Problem):
             heads += auxiliary if isinstance(auxiliary, list) else [auxiliary]
         for head in heads:
             head.num_classes = scenario.num_channels(step)
+
+    def blank_batch(self, out: Config, device: str) -> dict:
+        batch = out.train_dataloader.batch_size
+        size = tuple(out.model.data_preprocessor.size)
+        labels = torch.empty(batch, 1, *size, dtype=torch.long, device=device)
+        meta = dict(img_shape=size, ori_shape=size, pad_shape=size)
+        return dict(
+            inputs=torch.empty(batch, 3, *size, device=device),
+            data_samples=[SegDataSample(gt_sem_seg=PixelData(data=label),
+                                        metainfo=meta) for label in labels])
 
     def fit_loaders(self, out: Config, cfg: Config) -> tuple[dict, dict]:
         if not out.test_dataloader.get('batch_size'):
