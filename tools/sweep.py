@@ -71,7 +71,8 @@ def run(sweep, args: argparse.Namespace) -> int:
               f'({plan.folder_of(row.name) / "train.log"})',
               file=sys.stderr)
     if len(failed) < len(rows):
-        print(*best_lines(read_aggregate(plan.folder, True)), sep='\n')
+        for line in best_lines(read_aggregate(plan.folder, True)):
+            print(line)
         report(plan.folder)
         draw(plan.folder, sweep.paper.get('figures') or ())
     return 1 if failed else 0

@@ -78,7 +78,7 @@ def memory_of_gpus(plan: Plan) -> str:
     for trial in plan.trials if plan.sweep.gpus else ():
         first.setdefault((trial.method.name, trial.scenario), trial.name)
     return '\n'.join(
-        f'{method} {scenario}: '.replace(' :', ':') + memory_sentence(
+        f'{f"{method} {scenario}".strip()}: ' + memory_sentence(
             plan.configs[name], max(int(plan.sweep.gpus), 1))
         for (method, scenario), name in first.items())
 
